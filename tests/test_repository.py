@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from consilience.faces import FACES
+from consilience.first_use import FACES
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -37,7 +37,7 @@ LADDERS = [
 UPWARD_BY_NAME = {
     ("backends.printing.infix", "distributions"): "asks where a class is from",
     **{
-        ("faces", of): "the one place of what is found by its name"
+        ("first_use", of): "the one place of what is found by its name"
         for of in ["backends", "engines", "estimators", "model", "native", "tensor", "watch"]
     },
     ("first_use", "bad_arguments"): "is loaded when a call ends with an error",
@@ -208,7 +208,7 @@ def test_every_module_imports_downwards_only() -> None:
 
 
 def test_what_is_found_by_its_name_is_there() -> None:
-    """Each row of `faces` names a module, and what that defines."""
+    """Each row of `FACES` names a module, and what that defines."""
     for module, attribute in FACES.values():
         there = nodes(MODULES[module])
         defined = {n.name for n in there if isinstance(n, ast.FunctionDef)}
@@ -282,6 +282,16 @@ def test_prose_names_files_and_folders_that_are_there() -> None:
         if not any((ROOT / base / path).exists() for base in (".", "src/consilience", "src"))
     ]
     assert not gone, "\n".join(gone)
+
+
+def test_the_reading_path_can_be_read() -> None:
+    """It names each file once, and has fewer than 22,000 lines of code."""
+    page = (ROOT / "docs" / "understand" / "reading-path.md").read_text(encoding="utf-8")
+    files = re.findall(r"`([a-z_/]+\.py)`", page)
+    count = runpy.run_path(str(ROOT / "tools" / "count_lines.py"))["count"]
+    assert len(files) == len(set(files)) > 80
+    sources = [(ROOT / "src" / "consilience" / file).read_text(encoding="utf-8") for file in files]
+    assert 15_000 < sum(count(text)["code"] for text in sources) < 22_000
 
 
 def test_the_picture_of_packages_is_that_of_the_imports() -> None:

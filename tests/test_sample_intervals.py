@@ -260,7 +260,7 @@ def test_running_sums_are_the_sums_written_out(turned: bool, monkeypatch: pytest
     found = []
     for written_out in (False, True):
         if written_out:
-            monkeypatch.setattr("consilience.model.running_sums.running_sums", lambda *_: None)
+            monkeypatch.setattr("consilience.elimination.running_sums.running_sums", lambda *_: None)
             model.cache.clear()
         summed = without(model, ["k", "tau"])
         density, slope = summed.compile_logp(), summed.compile_dlogp()

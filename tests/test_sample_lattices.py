@@ -4,6 +4,8 @@ certify nothing.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,53 @@ def test_all_aliases_of_a_frequency_are_found() -> None:
         np.testing.assert_allclose(places, [0.23, 0.77, 1.23, 1.77], atol=0.01)
         assert found.complete
         assert found.unmet <= 0.02
+
+
+def two_sinusoids() -> pm.Model:
+    """Two frequencies below one, with two aliases each, in either order: eight regions among many side lobes."""
+    with pm.Model() as model:
+        f, a = pm.Uniform("f", 0.0, 1.0, shape=2), pm.Normal("a", 0.0, 1.0, shape=(2, 2))
+        angles = 2 * np.pi * f[:, None] * TIMES
+        wave = pt.sum(a[:, :1] * pt.sin(angles) + a[:, 1:] * pt.cos(angles), axis=0)
+        y = np.sin(2 * np.pi * 0.23 * TIMES + 0.5) + 0.8 * np.sin(2 * np.pi * 0.41 * TIMES + 1.2)
+        pm.Normal("y", wave, 0.5, observed=y)
+    return model
+
+
+def test_a_search_goes_on_for_as_many_regions_as_there_are() -> None:
+    """A seed with which the budget of two regions met six of eight; 1 s for some 45,000 evaluations."""
+    model = two_sinusoids()
+    density = model_density(model)
+    found = SeparateModes(density, Monitored(tuple(f"x{k}" for k in range(6))), 7, 1).found
+    assert len(found.substantial) == 8
+    assert found.complete
+    assert found.unmet <= 0.02
+
+
+def flip_flop() -> pm.Model:
+    """Rates of absorption and loss that may change places with another volume: 7 % of the mass, along a thin ridge."""
+    times = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 9.0])
+
+    def curve(absorbed: Any, lost: Any, volume: Any, exp: Any) -> Any:
+        a, k, v = exp(absorbed), exp(lost), exp(volume)
+        return 10.0 / v * a / (a - k) * (exp(-k * times) - exp(-a * times))
+
+    y = curve(0.5, -1.2, 0.3, np.exp) + 0.8 * np.random.default_rng(27).normal(size=7)
+    with pm.Model() as model:
+        absorbed, lost = pm.Normal("absorbed", 0.0, 1.0), pm.Normal("lost", -1.0, 1.0)
+        pm.Normal("y", curve(absorbed, lost, pm.Normal("volume", 0.0, 1.0), pt.exp), 0.8, observed=y)
+    return model
+
+
+def test_a_chain_begins_where_exchanged_rates_lead() -> None:
+    """No valley divides them, so they are one region, and chains that all began at its peak saw 1 % there."""
+    density = model_density(flip_flop())
+    search = SeparateModes(density, Monitored(("absorbed", "lost", "volume")), 2, 1)
+    assert len(search.found.regions) == 1
+    starts = search.spread(np.zeros((4, 3)))
+    assert (starts[:-1] == 0.0).all()
+    absorbed, lost, _ = starts[-1]
+    assert absorbed < lost - 0.5
 
 
 def test_draws_have_the_shares_of_all_aliases() -> None:

@@ -34,6 +34,7 @@ _NAMES: Final = {
             "Continuous",
             "Discrete",
             "Distribution",
+            "BART",
             "Simulator",
         ]
     ),
@@ -50,7 +51,7 @@ _NAMES: Final = {
     "consilience.engines.torch.read.graph": "from_torch",
     "consilience.foreign": "from_bridgestan from_density from_numpyro from_pymc from_pytensor",
     "consilience.inference": """
-        AdaptiveMetropolis BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
+        AdaptiveMetropolis BARTStep BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CompoundStep
         DEMetropolis DEMetropolisZ EllipticalSlice HamiltonianMC Kernel MALA Metropolis NUTS ParallelTempering
         Slice StretchEnsemble
     """,
@@ -98,6 +99,7 @@ _NAMES: Final = {
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX join_nonshared_inputs",
 }
 _MODULES: Final = {
+    "bart": "consilience.bart",
     "callbacks": "consilience.callbacks",
     "cluster": "consilience.cluster",
     "compile": "consilience.compile",
@@ -116,6 +118,7 @@ _MODULES: Final = {
     "scan": "consilience.scan",
     "smc": "consilience.estimators.smc",
     "sparse": "consilience.sparse",
+    "statespace": "consilience.statespace",
     "tensor": "consilience.tensor",
     "variational": "consilience.estimators.variational",
     "xtensor": "consilience.xtensor",

@@ -1,5 +1,6 @@
 """Written by `python tools/names.py` from the table of __init__.py; not to be edited."""
 
+from consilience import bart as bart
 from consilience import callbacks as callbacks
 from consilience import cluster as cluster
 from consilience import compile as compile
@@ -16,6 +17,7 @@ from consilience import ode as ode
 from consilience import raise_op as raise_op
 from consilience import scan as scan
 from consilience import sparse as sparse
+from consilience import statespace as statespace
 from consilience import tensor as tensor
 from consilience import xtensor as xtensor
 from consilience.backends import printing as printing
@@ -35,6 +37,7 @@ from consilience.compile import get_mode as get_mode
 from consilience.diagnostics import summary as summary
 from consilience.distributions import AR as AR
 from consilience.distributions import AsymmetricLaplace as AsymmetricLaplace
+from consilience.distributions import BART as BART
 from consilience.distributions import Bernoulli as Bernoulli
 from consilience.distributions import Beta as Beta
 from consilience.distributions import BetaBinomial as BetaBinomial
@@ -165,6 +168,7 @@ from consilience.foreign import from_numpyro as from_numpyro
 from consilience.foreign import from_pymc as from_pymc
 from consilience.foreign import from_pytensor as from_pytensor
 from consilience.inference import AdaptiveMetropolis as AdaptiveMetropolis
+from consilience.inference import BARTStep as BARTStep
 from consilience.inference import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference import BinaryMetropolis as BinaryMetropolis
 from consilience.inference import CategoricalGibbsMetropolis as CategoricalGibbsMetropolis

@@ -26,6 +26,9 @@ VERSIONS: Final = {"pymc": ("6.4.0", "5.28.5"), "pytensor": ("3.3.8", "2.38.3")}
 IN_PARTS: Final = ("pymc_extras",)
 """Packages of which some modules work with the stand-in, and others build on what is not imitated."""
 
+TREES: Final = "pymc_bart"
+"""PyMC's package of regression trees, for which `pm.bart` stands."""
+
 _OWN: Final = "consilience"
 
 
@@ -118,11 +121,27 @@ class _Finder:
             if found is not None and isinstance(found.loader, SourceFileLoader):
                 cast(Any, found.loader).exec_module = partial(_run, found.loader.exec_module)
             return found
+        if root == TREES:
+            return ModuleSpec(name, cast(Any, _LoaderOfTrees()), is_package=True)
         if root not in VERSIONS:
             return None
         if path and (find_spec(f"{_OWN}.{path}") is None):
             return None
         return ModuleSpec(name, cast(Any, _LoaderOfOurs()), is_package=True)
+
+
+class _LoaderOfTrees:
+    """`pymc_bart`, and modules below it: `pm.bart`."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        found = ModuleType(spec.name, "Sums of regression trees: `pm.bart` under the name of PyMC's package.")
+        vars(found)["__version__"] = f"0.13.1+{_OWN}"
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Names are looked up when they are asked for."""
+        own = import_module(f"{_OWN}.bart")
+        vars(module).update({name: getattr(own, name) for name in own.__all__}, __all__=own.__all__)
 
 
 class _LoaderOfOurs:
@@ -154,10 +173,8 @@ class _LoaderOfOurs:
 def install() -> None:
     """Have `pymc` and `pytensor` mean this library from now on; importing this module does it.
 
-    Raises
-    ------
-    ConsilienceError
-        If PyMC or PyTensor themselves have been imported: what holds their classes would not know ours.
+    Raises ConsilienceError if PyMC or PyTensor themselves have been imported: what holds their classes would not know
+    ours.
 
     Examples
     --------
@@ -168,7 +185,6 @@ def install() -> None:
     >>> type(model).__module__
     'consilience.model.model'
     >>> consilience.as_pymc.undo()
-
     """
     real = [name for name in VERSIONS if name in sys.modules and not isinstance(sys.modules[name], _Root)]
     if real:
@@ -189,7 +205,7 @@ def undo() -> None:
     """Let `import pymc` and `import pytensor` mean those packages again; what imported them meanwhile keeps ours."""
     if _Finder in sys.meta_path:
         sys.meta_path.remove(cast(Any, _Finder))
-    for name in [name for name in sys.modules if name.partition(".")[0] in VERSIONS]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in (*VERSIONS, TREES)]:
         del sys.modules[name]
 
 

@@ -17,19 +17,9 @@ Floats = npt.NDArray[np.float64]
 class CheckParametersConvergence:
     """Ends a fit when the parameters hardly change.
 
-    Parameters
-    ----------
-    every : int, default 100
-        Steps between two looks.
-    tolerance : float, default 0.001
-        Largest change between them.
-    diff : {'relative', 'absolute'}, default 'relative'
-        "relative" to the parameter before, or "absolute".
-    ord : float, default np.inf
-        Of the norm over all parameters.
+    `every`: steps between two looks. `tolerance`: largest change between them. `diff` ('relative', 'absolute'):
+    "relative" to the parameter before, or "absolute". `ord`: of the norm over all parameters.
 
-    Notes
-    -----
     A fit has a rule of its own, which knows the noise of the bound; give `converge=False` to have this one alone.
     """
 
@@ -64,13 +54,8 @@ class CheckParametersConvergence:
 class Tracker:
     """Keeps what functions return during a fit.
 
-    Parameters
-    ----------
-    every : int, default 1
-        Steps between two looks.
-    **functions : callable
-        By name; each may take (approximation, losses, step), (step) or nothing. What they returned is a list under the
-        same name: `tracker["mean"]`.
+    `every`: steps between two looks. `**functions`: by name; each may take (approximation, losses, step), (step) or
+    nothing. What they returned is a list under the same name: `tracker["mean"]`.
     """
 
     def __init__(self, every: int = 1, **functions: Callable[..., Any]) -> None:

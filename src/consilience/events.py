@@ -140,18 +140,11 @@ class Progress(Record):
 class StepProgress(Record):
     """Where an estimator that advances in steps is, about ten times a second where a step does not take longer.
 
-    Parameters
-    ----------
-    done : int
-        Steps that were made, and how many there will be at most; None where that is not known.
-    most : int or None
-        Steps that were made, and how many there will be at most; None where that is not known.
-    words : str
-        Figures, in words.
-    seconds : float
-        Since it began.
-    paused : bool
-        Whether it rests.
+    `done`: steps that were made, and how many there will be at most; None where that is not known.
+    `most`: steps that were made, and how many there will be at most; None where that is not known.
+    `words`: figures, in words.
+    `seconds`: since it began.
+    `paused`: whether it rests.
     """
 
     done: int
@@ -164,12 +157,7 @@ class StepProgress(Record):
 class DrawsMade(Record):
     """Draws first, first + 1, … of all chains, final unless the run starts again (`Restarted`).
 
-    Parameters
-    ----------
-    draws : ndarray
-        Float64 (chain, draw, coordinate), unconstrained.
-    statistics : mapping of str to ndarray
-        Per statistic an array (chain, draw).
+    `draws`: float64 (chain, draw, coordinate), unconstrained. `statistics`: per statistic an array (chain, draw).
     """
 
     first: int
@@ -206,16 +194,8 @@ class WorkerNotice(Record):
 class RunEnded(Record):
     """All chains have stopped.
 
-    Parameters
-    ----------
-    status : Status
-        How the run ended: see `consilience.sample.sample`.
-    reason : str
-        Why, in words; empty where there is nothing to say.
-    draws : int
-        Draws kept from each chain.
-    seconds : float
-        Time from start to end.
+    `status`: how the run ended: see `consilience.sample.sample`. `reason`: why, in words; empty where there is nothing
+    to say. `draws`: draws kept from each chain. `seconds`: time from start to end.
     """
 
     status: Status

@@ -1,7 +1,8 @@
-"""Packages and tables of which only what is used is loaded.
+"""Packages and tables of which only what is used is loaded, and what is found by its name.
 
 In: a package's names, or the families of a table's rows, by the file that has them. Out: a package and a table that
-load a file when one of its names or rows is asked for, and list them all. Type checkers read `__init__.pyi`, which
+load a file when one of its names or rows is asked for, and list them all. `FACES` has what stands above who asks for
+it, one row each, and the only such names: modules, or what they have there. Type checkers read `__init__.pyi`, which
 `python tools/names.py` writes from the table of a package.
 """
 
@@ -32,6 +33,7 @@ def guarded(thing: Any) -> Any:
     changed in place.
     """
     if isinstance(thing, type):
+        _fill(thing)
         for name in ("__init__", "__new__", "__call__"):
             for base in thing.__mro__:
                 if name in vars(base):
@@ -48,6 +50,13 @@ def guarded(thing: Any) -> Any:
             vars(home)[thing.__name__] = wrapped
         _GUARDED[id(thing)] = wrapped
     return _GUARDED[id(thing)]
+
+
+def _fill(thing: Any) -> None:
+    """Write the shared parameters into a docstring that leaves them out."""
+    text = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
+    if type(text) is str and " : ...\n" in text:
+        thing.__doc__ = import_module("consilience.shared_parameters").filled(thing, text)
 
 
 def guard(namespace: dict[str, Any]) -> None:
@@ -78,16 +87,12 @@ def telling(
 ) -> FunctionType:
     """A function that checks what is listed for its arguments, and whose errors name them.
 
-    Parameters
-    ----------
-    bound : bool, default False
-        Whether it is a method that stands for its class.
-    noted : mapping of str to annotation, optional
-        In place of the annotations of a method, in the order of its parameters after the first.
-    translated : callable, optional
-        Gives other keywords, from the number of arguments that are given by place and the keywords.
+    `bound`: whether it is a method that stands for its class. `noted`: in place of the annotations of a method, in the
+    order of its parameters after the first. `translated`: gives other keywords, from the number of arguments that are
+    given by place and the keywords.
     """
     unlisted = checked(function, noted)
+    _fill(function)
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -118,7 +123,14 @@ def checked(
     """
     known = (function.__annotations__ if noted is None else noted).items()
     pattern = _LISTING if noted is None else _PLAIN_FIELDS
-    listed = {n: a for n, a in known if n != "return" and isinstance(a, str) and a != "None" and pattern.fullmatch(a)}
+    listed = {
+        n: a
+        for n, a in known
+        if n != "return"
+        and isinstance(a, str)
+        and a != "None"
+        and (pattern.fullmatch(a) or (n == "name" and a == "str | None"))
+    }
     if not listed:
         return None
     plain = {n: [kind for kind in (int, str) if kind.__name__ in a.split(" | ")] for n, a in listed.items()}
@@ -200,12 +212,8 @@ def load_on_use(
 
     A file of another package is written with its whole path.
 
-    Parameters
-    ----------
-    refuse : callable, optional
-        What to do about a name that is not there: gives it after all, or raises AttributeError.
-    public : bool, default False
-        Whether users call what is in it.
+    `refuse`: what to do about a name that is not there: gives it after all, or raises AttributeError. `public`: whether
+    users call what is in it.
     """
     module = sys.modules[package]
     homes = {}
@@ -217,23 +225,47 @@ def load_on_use(
     module.__class__ = _PackageOnUse
 
 
+FACES: Final = {
+    "Function.jax": ("consilience.engines.jax.function", "of_function"),
+    "Function.numba": ("consilience.engines.numba.function", "of_function"),
+    "Function.torch": ("consilience.engines.torch.function", "of_function"),
+    "Function.torch_module": ("consilience.engines.torch.function", "module_of"),
+    "ModelDensity.jax": ("consilience.engines.jax.function", "of_density"),
+    "ModelDensity.torch": ("consilience.engines.torch.function", "of_density"),
+    "Posterior.challenge": ("consilience.estimators.refutation.portfolio", "challenge"),
+    "backend c": ("consilience.backends.c", "compile"),
+    "backend jax": ("consilience.engines.jax.emit", "compile"),
+    "backend llvm": ("consilience.backends.llvm", "compile"),
+    "backend reference": ("consilience.backends.reference", "compile"),
+    "backend torch": ("consilience.engines.torch.emit", "compile"),
+    "meanings of operators": ("consilience.tensor", ""),  # expressions may be unpickled where only the graph is loaded
+    "meanings of random keys": ("consilience.tensor.random", ""),
+    "page of a run": ("consilience.watch.live", "page_of"),
+    "page of a result": ("consilience.watch.page_file", "write"),
+    "words of variables": ("consilience.model.printing", ""),
+    "machine code helpers": ("consilience.native.shared_work", ""),
+    "machine code random": ("consilience.native.random.library", ""),  # the just-in-time compiler compiles these itself
+    "machine code routine": ("consilience.native.routines.library", ""),
+    "machine code of vector mathematics": ("consilience.native.vectormath", ""),
+}
+
+
+def face(name: str) -> Any:
+    """What a row of `FACES` names, loaded when it is asked for."""
+    module, attribute = FACES[name]
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
+
+
 _Row = TypeVar("_Row")
 
 
 class RowsByFamily(dict[Any, _Row]):
     """A table whose rows are entered by files, one for each family of classes; a file is read when one is looked up.
 
-    Parameters
-    ----------
-    package : str
-        Where the files are.
-    below : str
-        The package with the modules of the classes.
-    families : mapping of str to str
-        By file, modules in `below` that have its classes; those elsewhere with their whole path.
+    `package`: where the files are. `below`: the package with the modules of the classes. `families`: by file, modules
+    in `below` that have its classes; those elsewhere with their whole path.
 
-    Notes
-    -----
     Keys of other modules are those entered already. Whoever goes through the whole table reads all files first.
     """
 

@@ -131,8 +131,7 @@ def graph_replace(
 
     Parameters
     ----------
-    outputs : TensorVariable or sequence of TensorVariable
-        Expressions whose values are wanted.
+    outputs : ...
     replace : mapping or iterable of tuple of (TensorVariable, object), optional
         What stands in place of what.
     strict : bool, default True
@@ -363,7 +362,7 @@ def rewrite_graph(
         The expression, a list of them or a compiled function.
     include : sequence of str, default ('canonicalize',)
         Accepted, as is `clone`: all rules are applied, and graphs are frozen.
-    custom_rewrite : None
+    custom_rewrite : None, optional
         PyTensor's rewriters are not there: TypeError for one.
     clone : bool, default False
         Taken for PyTensor's sake and without effect: expressions are never changed.

@@ -39,8 +39,7 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike
         Second operand.
 
@@ -162,8 +161,7 @@ def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
 
     Parameters
     ----------
-    krons : sequence of TensorLike
-        Factors of the Kronecker product, matrices in order.
+    krons : ...
     m : TensorLike
         Vector or matrix that the product meets, with as many rows as the product has columns.
 
@@ -190,8 +188,7 @@ def kron_solve_lower(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
 
     Parameters
     ----------
-    krons : sequence of TensorLike
-        Factors of the Kronecker product, matrices in order.
+    krons : ...
     m : TensorLike
         Vector or matrix that the product meets, with as many rows as the product has columns.
 
@@ -218,8 +215,7 @@ def kron_solve_upper(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
 
     Parameters
     ----------
-    krons : sequence of TensorLike
-        Factors of the Kronecker product, matrices in order.
+    krons : ...
     m : TensorLike
         Vector or matrix that the product meets, with as many rows as the product has columns.
 

@@ -163,13 +163,7 @@ PARAMETERS: Final = {
 
 
 def today(place: str, name: str) -> str | None:
-    """How an older name is written now; None for a name that PyMC did not have there.
-
-    Parameters
-    ----------
-    place : str
-        "module", "tensor", "model", "result", or a module of PyMC: "gp", "variational", "backends".
-    """
+    """How an older name is written now; None for a name that PyMC did not have there."""
     return _SENTENCES.get(place, {}).get(name)
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consilience as pm
+from consilience.elimination.curvature_pattern import curvature_pattern
 from consilience.events import Event, Progress
 from consilience.inference import whitening
 from consilience.inference.curvature import SparseCurvature
 from consilience.inference.metric import Scales, install, installed, new_metric, scale_momentum, velocity_of
 from consilience.inference.vectors import Vectors
 from consilience.inference.whitening import Whitener, whitening_of
-from consilience.model.curvature_pattern import curvature_pattern
 from consilience.model.log_density import model_density
 from tests.cutting import stopping
 
@@ -178,7 +178,9 @@ def test_a_run_with_a_whitened_metric_goes_on_from_a_checkpoint_bit_for_bit(tmp_
     """Cut off after one message, three, five; another pattern of threads gives the same draws."""
     model = noisy_walk()
     unbroken = pm.sample(model=model, random_seed=5, progressbar=False, cores=1)
-    tree = pm.sample(model=model, random_seed=5, progressbar=False, checkpoint=tmp_path / "run", callback=stopping(1))
+    tree = pm.sample(
+        model=model, random_seed=5, progressbar=False, save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(1)
+    )
     attempts = 1
     while tree.status == "interrupted":
         attempts += 2

@@ -15,9 +15,10 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.distributions.densities import support_of
 from consilience.distributions.whole_intervals import DiscreteUniform
+from consilience.elimination import marginal
 from consilience.errors import ImputationWarning
 from consilience.ir import constant, constant_value, topological
-from consilience.model import marginal, marginalize
+from consilience.model import marginalize
 from consilience.sample import recover_marginals
 
 QUIET: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import consilience as pm
+from consilience.elimination import row_statistics
+from consilience.elimination.addends import total
 from consilience.ir import topological
-from consilience.model import row_statistics
-from consilience.model.blocks import total
 from consilience.model.value_graphs import factors
 from consilience.transforms import equal_rows
 from tests.random_models.runs import checked, checked_numbers, explained

@@ -20,8 +20,8 @@ import numpy.typing as npt
 import consilience as pm
 import consilience.tensor as pt
 from consilience.backends import contexts, reference
+from consilience.elimination.addends import total
 from consilience.ir import Node
-from consilience.model.blocks import total
 from consilience.model.log_density import model_density
 from consilience.model.terms import terms_of
 from consilience.rewrite.rules import simplify

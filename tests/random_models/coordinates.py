@@ -13,7 +13,7 @@ import numpy.typing as npt
 import consilience as pm
 from consilience.backends import contexts, reference
 from consilience.distributions.random_variable import distribution_of
-from consilience.model.blocks import total
+from consilience.elimination.addends import total
 from consilience.model.log_density import model_density
 from consilience.model.reparametrization import LOCATION_SCALE
 from consilience.model.terms import terms_of

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import consilience as pm
+from consilience.elimination.addends import total
 from consilience.ir import Node, constant, tensor_input, topological
-from consilience.model.blocks import total
 from consilience.model.value_graphs import factors
 from consilience.ops.reduce import reduce
 from consilience.transforms import equal_rows

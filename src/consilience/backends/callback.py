@@ -32,12 +32,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
 class Callback(ABC):
     """Bound code that is called in Python (`registry.Bound`), one draw at a time.
 
-    Parameters
-    ----------
-    inputs, outputs : sequence of TensorVariable
-        Leaves and expressions.
-    lengths : sequence of int or None
-        Values of their symbolic lengths.
+    `inputs`, `outputs`: leaves and expressions. `lengths`: values of their symbolic lengths.
     """
 
     constants = 0
@@ -51,6 +46,10 @@ class Callback(ABC):
     @abstractmethod
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         """One array per input in, fresh arrays of the outputs out."""
+
+    def direct(self, inputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]], one: bool) -> None:
+        """Nothing: there is Python in each call (`registry.Bound`)."""
+        return
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
         """Values of the outputs for many draws (`registry.Bound`)."""

@@ -117,10 +117,7 @@ _owners: weakref.WeakValueDictionary[dims.Atom, Node] = weakref.WeakValueDiction
 def slots_of(nodes: Iterable[Node], inputs: Iterable[Node] = ()) -> list[Node]:
     """The slots on whose values or lengths a graph depends.
 
-    Parameters
-    ----------
-    inputs : iterable of TensorVariable, default ()
-        Inputs of the function: lengths that their values tell are asked of no slot.
+    `inputs`: inputs of the function: lengths that their values tell are asked of no slot.
     """
     nodes = list(nodes)
     found = dict.fromkeys(n for n in topological(nodes) if isinstance(n.op, Shared))
@@ -176,8 +173,7 @@ def shared(
     ----------
     value : array_like or Generator
         First value: an array or a number.
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     strict : bool, default False
         Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
     allow_downcast : bool, optional

@@ -31,7 +31,7 @@ from consilience.backends.shapes import (
     sizes_of,
 )
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.faces import face
+from consilience.first_use import face
 from consilience.ir import (
     Node,
     Shared,
@@ -55,19 +55,15 @@ Array: TypeAlias = npt.NDArray[Any]
 
 # Specialisations kept per function: one per combination of input shapes seen lately.
 KEPT_SHAPES = 64
+# Calls by way of Python before the first by `native.array_call`, and before one for the shapes of the latest.
+BEFORE_DIRECT, BETWEEN_DIRECT = 8, 64
 
 
 class FunctionProfile:
     """Where the time of one function went.
 
-    Attributes
-    ----------
-    graph_seconds
-        Time to simplify the graph, once.
-    compile_seconds
-        Time to compile it, for `compiled` combinations of shapes.
-    call_seconds
-        Time inside `calls` calls, compilation left out.
+    `graph_seconds`: time to simplify the graph, once. `compile_seconds`: time to compile it, for `compiled`
+    combinations of shapes. `call_seconds`: time inside `calls` calls, compilation left out.
     """
 
     def __init__(self) -> None:
@@ -152,6 +148,10 @@ class Function(Inspected):
         self._compile = as_chosen(find_backend(mode.backend), mode.plan)
         self._executables: OrderedDict[tuple[tuple[int, ...], ...], Bound] = OrderedDict()
         self._lock = threading.Lock()
+        # What takes arrays of the latest shapes to machine code, and after how many other calls it is made anew.
+        self._direct: Callable[..., Any] | None = None
+        plain = not request.updates and profile is None and type(mode) is Mode
+        self._until_direct = BEFORE_DIRECT if plain and request.form in ("one", "list") else 0
 
     def __repr__(self) -> str:
         names = [item.name or "?" for item in self._request.inputs]
@@ -165,6 +165,11 @@ class Function(Inspected):
 
     def __call__(self, *values: npt.ArrayLike, context: Context | None = None, **named: npt.ArrayLike) -> Any:
         """Values of the outputs in the form they were given: an array, a list or a dict; None for `outputs=None`."""
+        if self._direct is not None and not named:
+            shared = self._place(context).snapshot(self._slots) if self._slots else ()
+            found = self._direct(*values, *shared)
+            if found is not None and type(found) is not int:  # arrays of this kind, and no failure
+                return found
         given = self._converted(values, named)
         place = self._place(context)
         if not self.updates:
@@ -186,6 +191,11 @@ class Function(Inspected):
             raise self._located(error, arrays) from None
         if isinstance(self.mode, NanGuardMode | DebugMode):
             self._check(self.mode, results, arrays)
+        if self._until_direct:
+            self._until_direct -= 1
+            if not self._until_direct:
+                self._until_direct = BETWEEN_DIRECT
+                self._direct = run.direct([(a.dtype, a.shape) for a in arrays], self._request.form == "one")
         if self.profile is not None:
             with self._lock:
                 self.profile.calls += 1
@@ -238,6 +248,8 @@ class Function(Inspected):
         ----------
         *values : array_like
             As for a call: their shapes are fixed, their numbers do not matter.
+        **named : array_like
+            Values by the names of inputs.
 
         Returns
         -------
@@ -436,17 +448,8 @@ def _rebuilt(
 def as_argument(node: Node, value: Any, *, strict: bool, downcast: bool | None) -> Array:
     """A value as an array of a variable's dtype.
 
-    Parameters
-    ----------
-    strict : bool
-        Whether it must have that dtype already.
-    downcast : bool or None
-        As `allow_input_downcast` of `function`.
-
-    Raises
-    ------
-    DtypeError
-        For what is no array of numbers, or would lose digits.
+    `strict`: whether it must have that dtype already. `downcast`: as `allow_input_downcast` of `function`. Raises
+    DtypeError for what is no array of numbers, or would lose digits.
     """
     if is_masked(value):
         raise DtypeError(f"{describe(node)} cannot take a masked array; fill or drop the masked entries first.")
@@ -519,7 +522,7 @@ def function(
     random_key: Node | None = None,
     plan: bool | int = True,
 ) -> Function:
-    """Compile expressions.
+    """Compile expressions to a function of arrays.
 
     Parameters
     ----------
@@ -544,8 +547,7 @@ def function(
         Accepted; there are neither default updates nor operations in place, and values are always checked.
     accept_inplace : bool, default False
         Accepted; there are neither default updates nor operations in place, and values are always checked.
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     rebuild_strict : bool, default True
         False: `givens` may have other dtypes and are converted.
     allow_input_downcast : bool, optional
@@ -573,14 +575,14 @@ def function(
     Returns
     -------
     Function
-        A function of arrays, which takes values of `inputs` in their order and gives those of `outputs`.
+        Takes values of `inputs` in order and returns those of `outputs`.
 
     Raises
     ------
     GraphError
-        For inputs, updates and givens that do not fit.
+        If inputs, updates or givens do not fit.
     UnusedInputError
-        For inputs that the outputs do not depend on, unless `on_unused_input` says otherwise.
+        If an output does not depend on an input, unless `on_unused_input` allows it.
 
     See Also
     --------

@@ -100,27 +100,14 @@ def program_of(
 class Compiled:
     """Machine code of one program over static shapes.
 
-    Parameters
-    ----------
-    inputs : sequence of TensorVariable
-        Leaves in the order of the inputs table.
-    outputs : sequence of TensorVariable
-        Static expressions.
-    data : sequence of TensorVariable, default ()
-        Leaves whose values are bound before calls (`bind`); what depends on them alone is computed then.
-    origins : sequence of TensorVariable, optional
-        The outputs as users know them, for messages; `outputs` if not given.
-    choice : bool or int or callable, default True
-        Whether the program is planned (see `planning`).
-
-    Attributes
-    ----------
-    address
-        Of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`.
-    workspace
-        Bytes of scratch a call needs, 64-byte aligned, one block per thread.
-    chunks
-        How many parts its longest loop is cut into, for threads to take: see `native.shared_work`; 0: none is.
+    `inputs`: leaves in the order of the inputs table.
+    `outputs`: static expressions.
+    `data`: leaves whose values are bound before calls (`bind`); what depends on them alone is computed then.
+    `origins`: the outputs as users know them, for messages; `outputs` if not given.
+    `choice`: whether the program is planned (see `planning`).
+    `address`: of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`.
+    `workspace`: bytes of scratch a call needs, 64-byte aligned, one block per thread.
+    `chunks`: how many parts its longest loop is cut into, for threads to take: see `native.shared_work`; 0: none is.
     """
 
     threads = True
@@ -200,6 +187,13 @@ class BoundCode:
         if status:
             self.explain(status)
         return results
+
+    def direct(self, inputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]], one: bool) -> Callable[..., Any] | None:
+        """A built-in function of arrays of these dtypes and shapes (`registry.Bound`)."""
+        from consilience.native.array_call import array_call  # for functions that are called often
+
+        outputs = [(dtype, shape) for shape, dtype in self.compiled.outputs]
+        return array_call(self.entry, self.constants, self.workspace, inputs, outputs, one, self)
 
     def explain(self, status: int) -> None:
         """Raise what machine code knows of a failure; `function` finds the place."""

@@ -208,10 +208,7 @@ ABSENT: Final = {
 def mode_named(mode: Mode | str | None, backend: str | None = None) -> Mode:
     """The mode for `mode=` and `backend=` of a function, of which at most one is given; `config.mode` for neither.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name or for both.
+    Raises ValueError for an unknown name or for both.
     """
     if mode is not None and backend is not None:
         raise ValueError(f"give `mode` or `backend`, not both: got {mode!r} and {backend!r}.")

@@ -29,15 +29,8 @@ Shapes: TypeAlias = Sequence[tuple[int, ...]]
 class PureFunction:
     """A function, and the values that its shared variables have now.
 
-    Attributes
-    ----------
-    slots
-        Those values, in the order of the function's shared variables.
-
-    Raises
-    ------
-    GraphError
-        Where the function updates shared variables.
+    `slots`: those values, in the order of the function's shared variables. Raises GraphError where the function updates
+    shared variables.
     """
 
     def __init__(self, of: Function) -> None:
@@ -116,10 +109,7 @@ class PureFunction:
 def opened(of: Function) -> tuple[Function, list[tuple[str | None, Array]]]:
     """The same function with its shared variables of floats as last inputs, and their names and present values.
 
-    Raises
-    ------
-    GraphError
-        Where there are none.
+    Raises GraphError where there are none.
     """
     slots = [slot for slot in of._slots if slot.dtype in FLOATS]
     if not slots:

@@ -1,18 +1,19 @@
-"""Backends by name: one line each in `faces`.
+"""Backends by name: one line each in `first_use.FACES`.
 
 A backend is a function `compile(inputs, outputs, lengths, data)` from a graph to an `Executable`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeAlias, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths
-from consilience.faces import FACES, face
+from consilience.first_use import FACES, face
 from consilience.ir import Node
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -37,6 +38,17 @@ class Bound(Protocol):
 
     def __call__(self, arrays: Sequence[Array], /) -> list[Array]:
         """One array per input in, fresh arrays of the outputs out; raises ExecutionError where there is no value."""
+
+    def direct(self, inputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]], one: bool) -> Callable[..., Any] | None:
+        """A built-in function of arrays of these dtypes and shapes, see `native.array_call`; None where there is none.
+
+        Parameters
+        ----------
+        inputs : sequence of tuple of (dtype, tuple of int)
+            Dtypes and shapes of the arrays.
+        one : bool
+            Whether it gives the only result rather than a list.
+        """
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:
         """Values of the outputs for many draws.
@@ -63,18 +75,11 @@ class Executable(Protocol):
 class Compile(Protocol):
     """A backend's entry.
 
-    Attributes
-    ----------
-    inputs
-        Leaves in the order of the arrays of a call.
-    outputs
-        Expressions of those and of the data, simplified.
-    lengths
-        Values of the symbolic lengths.
-    data
-        Leaves that are bound before calls; what depends on them alone is computed then.
-    level
-        How hard to optimise, 0 to 3.
+    `inputs`: leaves in the order of the arrays of a call.
+    `outputs`: expressions of those and of the data, simplified.
+    `lengths`: values of the symbolic lengths.
+    `data`: leaves that are bound before calls; what depends on them alone is computed then.
+    `level`: how hard to optimise, 0 to 3.
     """
 
     def __call__(

@@ -117,20 +117,12 @@ class Out(Record, eq=False):
 class Request(Record, eq=False):
     """Inputs and expressions that depend on them and on shared variables only.
 
-    Parameters
-    ----------
-    name : str
-        Of the function, for messages.
-    inputs : tuple of In
-        Their variables are leaves.
-    outputs : tuple of TensorVariable
-        Expressions, in order.
-    updates : tuple of tuple of (TensorVariable, TensorVariable), default ()
-        Shared variables with the expressions of their next values.
-    form : str, default 'list'
-        How results are returned: "one", "list", "dict" or "nothing".
-    keys : tuple of str, default ()
-        For a dict.
+    `name`: of the function, for messages.
+    `inputs`: their variables are leaves.
+    `outputs`: expressions, in order.
+    `updates`: shared variables with the expressions of their next values.
+    `form`: how results are returned: "one", "list", "dict" or "nothing".
+    `keys`: for a dict.
     """
 
     name: str

@@ -33,10 +33,7 @@ def static_shape(shape: tuple[Dim, ...], lengths: Lengths) -> tuple[int, ...]:
 def check_sizes(sizes: Mapping[Dim, Node], lengths: Lengths) -> None:
     """Refuse values whose bytes cannot be counted in 63 bits.
 
-    Parameters
-    ----------
-    sizes : mapping of int or Dimension to TensorVariable
-        Number of elements, with the first node that has as many.
+    `sizes`: number of elements, with the first node that has as many.
     """
     for size, node in sizes.items():
         actual = dims.substitute(size, lengths)

@@ -20,10 +20,7 @@ from consilience.ops.sparse.variable import SparseVariable, canonical, is_scipy_
 class SparseFunction:
     """A compiled function some of whose arguments or results are SciPy's sparse matrices.
 
-    Parameters
-    ----------
-    compiled : callable
-        The function of the tensors; what it tells of itself (`profile`, `explain`, …) is to be had here too.
+    `compiled`: the function of the tensors; what it tells of itself (`profile`, `explain`, …) is to be had here too.
     """
 
     def __init__(self, inputs: Sequence[Any], outputs: Any, compiled: Callable[..., Any]) -> None:

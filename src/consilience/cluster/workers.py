@@ -27,6 +27,7 @@ from consilience.cluster.executors import adapted
 from consilience.cluster.pickles import sent
 from consilience.errors import ConsilienceWarning, SamplingError, TimeLimitError, WorkerLostError
 from consilience.native.blas import single_threaded
+from consilience.native.threads import Mailbox
 
 I = TypeVar("I")  # noqa: E741  # an item
 TICK: Final = 0.1
@@ -171,7 +172,7 @@ class Workers:
         self._waiting: deque[Task] = deque()
         self._flying: set[Task] = set()
         self._ended: list[Task] = []
-        self._arrived: queue.SimpleQueue[tuple[Task | None, Any]] = queue.SimpleQueue()
+        self._arrived: Mailbox[tuple[Task | None, Any]] = Mailbox()
         self._shared: list[Broadcast] = []
         self._counted = (0, -1.0)
         self._warned = False  # that there are none
@@ -287,7 +288,7 @@ class Workers:
 
         Parameters
         ----------
-        timeout : float
+        timeout : float, default 0.1
             Seconds to wait.
 
         Returns

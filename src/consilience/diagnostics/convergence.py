@@ -185,10 +185,7 @@ def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:
 def from_statistics(statistics: Mapping[str, npt.ArrayLike], advice: str | None = None) -> Iterator[Finding]:
     """Findings that need no draws.
 
-    Parameters
-    ----------
-    advice : str, optional
-        What to write, where the cause is known; empty: it is said elsewhere; None: what helps as a rule.
+    `advice`: what to write, where the cause is known; empty: it is said elsewhere; None: what helps as a rule.
     """
     if "diverging" in statistics:
         yield from divergences(np.asarray(statistics["diverging"], dtype=bool), advice)

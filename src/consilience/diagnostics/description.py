@@ -34,17 +34,6 @@ def describe(
 ) -> dict[str, FloatArray]:
     """Columns of some parts, named as in `PARTS`, of all elements in C order, one variable after the other.
 
-    Parameters
-    ----------
-    ci_kind : IntervalKind, default 'hdi'
-        Kind and probability of the interval from `lower` to `upper`.
-    ci_prob : float, default 0.94
-        Kind and probability of the interval from `lower` to `upper`.
-    superchains : int, default 0
-        How many chains make up, for R-hat; 0: they are judged one by one. See `superchains.nested_rhat`.
-
-    Notes
-    -----
     A parameter with a NaN draw has NaN throughout. Raises ShapeError and TypeError as `measure`.
     """
     table = table_of(variables, parts, ci_kind, ci_prob, superchains=superchains)
@@ -62,10 +51,7 @@ def table_of(
 ) -> FloatArray:
     """The same as a table (parameter, column), see `compiled.columns.COLUMNS`.
 
-    Parameters
-    ----------
-    target_rhat : float, default 1.01
-        R-hat above which the noise ratio is found, see `stopping_rule`; NaN for draws that are not finite.
+    `target_rhat`: R-hat above which the noise ratio is found, see `stopping_rule`; NaN for draws that are not finite.
     """
 
     def by_numpy(sample: Sample) -> FloatArray:

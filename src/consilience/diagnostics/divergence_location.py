@@ -16,15 +16,9 @@ NARROW, WIDEST = 0.5, 0.4  # shares of the draws that tell a place: with nine in
 def describe(names: Sequence[str], draws: NDArray[np.float64], places: NDArray[np.float64]) -> str:
     """Say in which part of which coordinates the divergences lie, or that they lie everywhere.
 
-    Parameters
-    ----------
-    draws : ndarray
-        Float64 (draw, coordinate).
-    places : ndarray
-        Float64 (divergence, coordinate): where the leapfrog steps that diverged began.
+    `draws`: float64 (draw, coordinate). `places`: float64 (divergence, coordinate): where the leapfrog steps that
+    diverged began.
 
-    Notes
-    -----
     The mean rank of the places among the draws is compared with 1/2, its expectation if they lay where the draws
     lie; its standard error is then 1 / sqrt(12 n).
     """

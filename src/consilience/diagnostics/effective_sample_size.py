@@ -88,8 +88,7 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
 
     Returns
     -------
@@ -124,8 +123,7 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
     tails : sequence of float, optional
         Probabilities of the quantiles, between 0 and 1; 0.05 and 0.95 by default.
 
@@ -161,8 +159,7 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
 
     Returns
     -------
@@ -194,8 +191,7 @@ def ess_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
     probability : float
         Probability between 0 and 1.
 

@@ -76,8 +76,7 @@ def examine(draws: npt.ArrayLike) -> Examination:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
 
     Returns
     -------

@@ -39,8 +39,7 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
     probability : float, default 0.94
         Probability between 0 and 1.
 
@@ -76,8 +75,7 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
     probability : float, default 0.94
         Probability between 0 and 1.
 

@@ -33,23 +33,10 @@ CLEARLY_SMALL = 0.5  # of what the bound on R-hat^2 - 1 allows, in thinned draws
 class ConvergenceMonitor:
     """The draws of a run so far, and whether they suffice.
 
-    Parameters
-    ----------
-    chains, scalars : int
-        How many of each.
-    superchains : int, default 0
-        How many there are; 0: chains are judged one by one. See `superchains.nested_rhat`.
+    `chains`, `scalars`: how many of each. `superchains`: how many there are; 0: chains are judged one by one. See
+    `superchains.nested_rhat`. `count`: draws per chain so far. `nearness`: float64[scalars]: how near each one was to
+    failing when last examined (above 1: it failed), NaN before that. It decides which scalars are examined first.
 
-    Attributes
-    ----------
-    count
-        Draws per chain so far.
-    nearness
-        float64[scalars]: how near each one was to failing when last examined (above 1: it failed), NaN before that. It
-        decides which scalars are examined first.
-
-    Notes
-    -----
     Draws are read where they lie: a block of scalars is copied while it is examined, half a MiB per thread. Figures are
     functions of the draws alone, in every bit; so is whether all scalars pass. Which of several failing scalars is
     named depends on what failed before, and on nothing else.

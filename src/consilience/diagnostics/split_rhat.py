@@ -48,8 +48,7 @@ def split_rhat(draws: npt.ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
 
     Returns
     -------

@@ -52,8 +52,7 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
 
     Returns
     -------
@@ -90,8 +89,7 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
 
     Returns
     -------
@@ -124,8 +122,7 @@ def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
     probability : float
         Probability between 0 and 1.
 

@@ -22,14 +22,8 @@ NOISE_ALLOWANCE: Final = 0.04
 class StoppingRule(Record):
     """When draws suffice.
 
-    Parameters
-    ----------
-    target_ess : float or None, default 400.0
-        Least effective size of bulk and tails over all chains; None: not asked.
-    target_rhat : float, default 1.01
-        What R-hat should stay below.
-    strict : bool, default False
-        True: R-hat is below `target_rhat`, whatever the reason; False: see `rhat_is_large`.
+    `target_ess`: least effective size of bulk and tails over all chains; None: not asked. `target_rhat`: what R-hat
+    should stay below. `strict`: True: R-hat is below `target_rhat`, whatever the reason; False: see `rhat_is_large`.
     """
 
     target_ess: float | None = 400.0
@@ -45,18 +39,11 @@ class StoppingRule(Record):
 class Figures(Record):
     """Diagnostics of p parameters, each float64[p]; NaN where they are not defined.
 
-    Parameters
-    ----------
-    ess_bulk : FloatArray
-        Effective sample size of the bulk.
-    ess_tail : FloatArray
-        Effective sample size of the quantiles 5 % and 95 %.
-    r_hat : FloatArray
-        Larger of rank-normalised and folded split R-hat.
-    noise_ratio : FloatArray
-        See `rhat_is_large`; 0 where R-hat is at most the rule's target.
-    unusable : FloatArray
-        Number of draws that are not finite; -1: all draws are equal.
+    `ess_bulk`: effective sample size of the bulk.
+    `ess_tail`: effective sample size of the quantiles 5 % and 95 %.
+    `r_hat`: larger of rank-normalised and folded split R-hat.
+    `noise_ratio`: see `rhat_is_large`; 0 where R-hat is at most the rule's target.
+    `unusable`: number of draws that are not finite; -1: all draws are equal.
     """
 
     ess_bulk: FloatArray
@@ -84,13 +71,8 @@ class Failure(Record):
     "quantile ess" smallest effective size of many quantiles      at least `bound`; asked of scalars in which chains
                    disagreed, see `consilience.run.verdicts`
 
-    Parameters
-    ----------
-    rhat, ess : float, default math.nan
-        R-hat and the smaller of both effective sizes; NaN where they are not known.
+    `rhat`, `ess`: R-hat and the smaller of both effective sizes; NaN where they are not known.
 
-    Notes
-    -----
     `value` is NaN with fewer than four draws per chain.
     """
 

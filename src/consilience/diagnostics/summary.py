@@ -80,6 +80,8 @@ class SummaryTable(Record, eq=False):
             raise ArgumentError(f"`labels` must be the names of the rows of a `SummaryTable`, got {labels!r}.")
         if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
             raise ArgumentError(f"`columns` must be a mapping of names to arrays, got {self.columns!r}.")
+        if not isinstance(self.verdict, str):
+            raise ArgumentError(f"`verdict` of a `SummaryTable` must be a sentence, got {self.verdict!r}.")
 
     def __len__(self) -> int:
         return len(self.labels)

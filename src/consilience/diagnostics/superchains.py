@@ -37,8 +37,7 @@ def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
 
     Parameters
     ----------
-    draws : array_like
-        Draws, shape (chain, draw, ...).
+    draws : ...
     superchains : int
         Their number, from 2 to that of the chains; neighbouring chains make up one.
 
@@ -81,13 +80,9 @@ def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
 def replace(table: FloatArray, draws: FloatArray, superchains: int, target_rhat: float) -> None:
     """Put R-hat and noise ratios of superchains in place of those of single chains.
 
-    Parameters
-    ----------
-    table : FloatArray
-        (parameter, column), see `compiled.columns.COLUMNS`, with effective sizes, of draws (parameter, chain, draw).
+    `table`: (parameter, column), see `compiled.columns.COLUMNS`, with effective sizes, of draws (parameter, chain,
+    draw).
 
-    Notes
-    -----
     The noise ratio, see `stopping_rule.rhat_is_large`, takes the autocorrelation time from the effective size of the
     bulk: that along the rows of superchains has no meaning.
     """

@@ -223,10 +223,7 @@ def _later(group: Any) -> bool:
 def _labelled(name: str, array: Any, values: Any, known: Mapping[Any, Any]) -> VariableDraws:
     """A variable of a data set, its chain and draw axes first.
 
-    Parameters
-    ----------
-    known : mapping
-        Labels by dimension, of those that have any.
+    `known`: labels by dimension, of those that have any.
     """
     missing = [dimension for dimension in SAMPLE_DIMENSIONS if dimension not in array.dims]
     if missing:

@@ -56,6 +56,7 @@ PUBLIC: Final = {
 }
 # What the layers above use.
 INTERNAL: Final = {
+    "bart": "BART",
     "custom": "CustomDist",
     "context": "DEFAULT ModelContext",
     "densities": """

@@ -9,6 +9,7 @@ from typing import Any
 from consilience.distributions import transforms as transforms
 from consilience.distributions.autoregression import AR as _AR
 from consilience.distributions.skewed import AsymmetricLaplace as _AsymmetricLaplace
+from consilience.distributions.bart import BART as _BART
 from consilience.distributions.counts import Bernoulli as _Bernoulli
 from consilience.distributions.unit_interval import Beta as _Beta
 from consilience.distributions.whole_intervals import BetaBinomial as _BetaBinomial
@@ -154,6 +155,12 @@ class AsymmetricLaplace(_AsymmetricLaplace):
         "Two exponential tails: b / (kappa + 1 / kappa) exp(-b |x - mu| kappa^s), s the sign of x - mu."
     @classmethod
     def dist(cls, kappa: TensorLike, mu: TensorLike, b: TensorLike, q: TensorLike | None = None, *, shape: Any = None, size: Any = None) -> Node: ...
+
+class BART(_BART):
+    def __new__(cls, name: str, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
+        "Bayesian additive regression trees: a function of covariates as a sum of m small trees."
+    @classmethod
+    def dist(cls, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None) -> Node: ...
 
 class Bernoulli(_Bernoulli):
     def __new__(cls, name: str, p: TensorLike | None = None, logit_p: TensorLike | None = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
@@ -468,10 +475,10 @@ class Levy(_Levy):
     def dist(cls, mu: TensorLike = 0.0, c: TensorLike = 1.0, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class LinearGaussianStateSpace(_LinearGaussianStateSpace):
-    def __new__(cls, name: str, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, steps: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
-        "Series y_t = Z a_t + e_t, a_(t+1) = T a_t + h_t, with e_t ~ N(0, H), h_t ~ N(0, Q) and a_0 ~ N(a0, P0)."
+    def __new__(cls, name: str, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, c: TensorLike, d: TensorLike, steps: Any = None, diffuse: Any = None, varying: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
+        "Series y_t = d + Z a_t + e_t, a_(t+1) = c + T a_t + R h_t, with e_t ~ N(0, H), h_t ~ N(0, Q), a_0 ~ N(a0, P0)."
     @classmethod
-    def dist(cls, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, steps: Any = None, *, shape: Any = None, size: Any = None) -> Node: ...
+    def dist(cls, a0: TensorLike, P0: TensorLike, T: TensorLike, Z: TensorLike, H: TensorLike, Q: TensorLike, c: TensorLike, d: TensorLike, steps: Any = None, diffuse: Any = None, varying: Any = None, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class LogGamma(_LogGamma):
     def __new__(cls, name: str, alpha: TensorLike, beta: TensorLike, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:

@@ -192,12 +192,7 @@ def recurrence(noise: Node, coefficients: Node) -> Node:
     A^i E_(t-i). Twice as many terms are S_t + A^n S_(t-n) of n: the number of passes over the series is the
     logarithm of its length.
 
-    Parameters
-    ----------
-    noise : TensorVariable
-        Shape (..., T).
-    coefficients : TensorVariable
-        Shape (..., p).
+    `noise`: shape (..., T). `coefficients`: shape (..., p).
     """
     p, number = coefficients.static_shape[-1], noise.static_shape[-1]
     later = broadcast_to(eye(p - 1, p, dtype=coefficients.dtype), (*coefficients.static_shape[:-1], p - 1, p))

@@ -21,9 +21,11 @@ from consilience.distributions.mathematics import (
     greater,
     greater_equal,
     isfinite,
+    isnan,
     less,
     less_equal,
     logical_and,
+    logical_or,
     square,
     where,
 )
@@ -281,6 +283,15 @@ class RealMatrix(RealVector):
 
     def holds(self, value: Node) -> Node:
         return reduce("all", isfinite(value), (-2, -1))
+
+
+class MatrixWithGaps(RealMatrix):
+    """Matrices of real numbers, some of which may be missing (NaN)."""
+
+    rule = "finite numbers, or NaN where they are missing"
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", logical_or(isfinite(value), isnan(value)), (-2, -1))
 
 
 class PositiveVector(Constraint):
@@ -593,6 +604,7 @@ circle: Final = CircleConstraint()
 unit_vector: Final = UnitVectorConstraint()
 real_vector: Final = RealVector()
 real_matrix: Final = RealMatrix()
+matrix_with_gaps: Final = MatrixWithGaps()
 whole_vector: Final = WholeVector()
 positive_vector: Final = PositiveVector()
 nonnegative_vector: Final = NonnegativeVector()

@@ -61,15 +61,7 @@ class ModelContext(Protocol):
         initval: Any = None,
         total_size: Any = None,
     ) -> Node:
-        """Take a random variable (an op `RandomVariable`) into the model and return what the user works with.
-
-        Parameters
-        ----------
-        observed : array_like, optional
-            Data, as `given_data` gives them or as users do; or None.
-        transform : Transform, optional
-            DEFAULT: the one of `transforms.default_transform`; None: none; otherwise a Transform.
-        """
+        """Take a random variable (an op `RandomVariable`) into the model and return what the user works with."""
         ...
 
     def add_deterministic(self, name: str, node: Node, dims: str | Sequence[str | None] | None = None) -> Node:

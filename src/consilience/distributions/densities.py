@@ -88,21 +88,7 @@ def density(rv: Node, value: TensorLike) -> Node:
 
 
 def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None) -> Node:
-    """Log density (or log mass) at a value, elementwise; -inf outside the support.
-
-    Parameters
-    ----------
-    rv : TensorVariable
-        A random variable; batch shapes of variable and value broadcast.
-    warn_rvs : bool, optional
-        Of no effect, for PyMC's sake.
-
-    Returns
-    -------
-    TensorVariable
-        One number per event: vectors of a multivariate distribution count as one. To compute it raises ParameterError
-        where a parameter is out of range.
-    """
+    """Log density (or log mass) at a value, elementwise; -inf outside the support."""
     del warn_rvs
     return requiring(rv, supported_density(rv, value))
 
@@ -219,12 +205,7 @@ def drawn(rv: Node, key: Node | None = None, shape: Shape | None = None) -> Node
 
     Where a parameter is out of range the draw is NaN, or -1 for whole numbers, which have no NaN.
 
-    Parameters
-    ----------
-    key : TensorVariable, optional
-        Another key.
-    shape : tuple of int, optional
-        Another shape, to which the variable's broadcasts: independent draws along every axis.
+    `key`: another key. `shape`: another shape, to which the variable's broadcasts: independent draws along every axis.
     """
     bound = distribution_of(rv, "draw")
     shape = rv.static_shape if shape is None else shape
@@ -278,10 +259,7 @@ def between_whole(rv: Node) -> bool:
 def support_error(rv: Node, name: str, value: npt.ArrayLike, outside: npt.NDArray[np.bool_]) -> SupportError:
     """The error for observed values outside the support.
 
-    Parameters
-    ----------
-    outside : ndarray
-        Value of `support_violation`, at least one element true.
+    `outside`: value of `support_violation`, at least one element true.
     """
     bound = distribution_of(rv, "support_error")
     rule = bound.bound_support.rule
@@ -346,11 +324,8 @@ def with_shape(rv: Node, shape: Shape) -> Node:
 def realise(outputs: Sequence[Node], keys: Mapping[Node, Node] | None = None) -> list[Node]:
     """The graph with every random variable replaced by its draw, given the draws of its parents.
 
-    Parameters
-    ----------
-    keys : mapping of TensorVariable to TensorVariable, optional
-        New keys for random variables (by variable); a variable not listed keeps its own key, which is an input of the
-        resulting graph.
+    `keys`: new keys for random variables (by variable); a variable not listed keeps its own key, which is an input of
+    the resulting graph.
     """
     keys = keys or {}
     made: dict[Node, Node] = {}
@@ -379,10 +354,7 @@ def _with_shapes_checked(variable: Node, written: Node) -> Node:
 def realised_with(outputs: Sequence[Node], key: Node | None = None, given: Sequence[Node] = ()) -> list[Node]:
     """As `realise`, with `fold_in(key, i)` in place of fresh key number i, those of variables before others.
 
-    Parameters
-    ----------
-    given : sequence of TensorVariable, default ()
-        Fresh keys that stay.
+    `given`: fresh keys that stay.
     """
     if key is None:
         return realise(outputs)

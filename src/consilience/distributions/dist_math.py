@@ -27,11 +27,8 @@ def check_parameters(
 ) -> Node:
     """A log density where all elements of all conditions hold, and -inf where one does not.
 
-    Parameters
-    ----------
-    msg : str, default ''
-        Of the AssertionError that is raised in place of -inf if `can_be_replaced_by_ninf` is False, as for values that
-        are no log densities.
+    `msg`: of the AssertionError that is raised in place of -inf if `can_be_replaced_by_ninf` is False, as for values
+    that are no log densities.
     """
     value, truth = as_tensor(expr), constant(True)
     for condition in conditions:
@@ -119,10 +116,7 @@ def log_i0(x: TensorLike) -> Node:
 def multigammaln(a: TensorLike, p: int) -> Node:
     """The logarithm of the multivariate gamma function of order p >= 1.
 
-    Raises
-    ------
-    ParameterError
-        Where p is no whole number.
+    Raises ParameterError where p is no whole number.
     """
     if not isinstance(p, int) or p < 1:
         raise ParameterError(f"the order of `multigammaln` is a whole number >= 1, got {p!r}.")

@@ -169,6 +169,7 @@ class Distribution(metaclass=DistributionType):
     parameterizations: ClassVar[tuple[type[Distribution], ...]] = ()
     support: ClassVar[Constraint] = real
     mapped: ClassVar[Constraint | None] = None
+    takes_gaps: ClassVar[bool] = False  # whether its density is that of the observations that are not NaN
     # Of an instance: values of tensor parameters, of static ones, and random variables per component parameter.
     values: tuple[Node, ...]
     settings: tuple[Any, ...]
@@ -448,6 +449,12 @@ class Distribution(metaclass=DistributionType):
 
         Parameters
         ----------
+        result : TensorVariable
+            What the formula gave.
+        shape : tuple of lengths
+            Shape of the batch.
+        formula, name : str
+            What was computed, and of which variable, for messages.
         formula, name : str
             What was computed, and of which variable, for messages.
         """

@@ -21,15 +21,15 @@ from consilience.distributions.moment_rows import MOMENTS
 from consilience.distributions.parameters import DistributionParameter, StaticParameter, signatures
 
 COMMON: Final = {
-    "name": ("str", "Name of the variable, unique in the model. `{name}.dist(...)` needs none."),
-    "observed": ("array_like, optional", "Data: the variable is conditioned on them; NaN is a missing value."),
+    "name": ("str", "Name of the variable, unique in the model. `{name}.dist(...)` takes none."),
+    "observed": ("array_like, optional", "Data. NaN marks a missing value, which is drawn like a free variable."),
     "dims": ("str or sequence of str, optional", "Names of the axes; their lengths come from the model's coords."),
     "shape": ("int or sequence of int, optional", "Lengths of all axes; by default those of parameters and data."),
-    "size": ("int or sequence of int, optional", "Lengths of the axes without those of one event."),
-    "transform": ("Transform, optional", "Map to unconstrained space behind the default one; None for no map at all."),
-    "default_transform": ("Transform, optional", "None drops the default map to unconstrained space."),
-    "initval": ("array_like or str, optional", 'Starting value, or "support_point" or "prior".'),
-    "total_size": ("int or sequence of int, optional", "Size of the full data of which `observed` is a batch."),
+    "size": ("int or sequence of int, optional", "Lengths of the batch axes, without the axes of one event."),
+    "transform": ("Transform, optional", "Map to the unconstrained scale, behind the default one. None: no map."),
+    "default_transform": ("Transform, optional", "None removes the default map to the unconstrained scale."),
+    "initval": ("array_like or str, optional", 'Starting value; "support_point" or "prior" let the model choose.'),
+    "total_size": ("int or sequence of int, optional", "Size of the full data if `observed` is a minibatch."),
     "init_dist": ("distribution, optional", "Distribution of the first value, `pm.Normal.dist(0, 100)` by default."),
     "steps": ("int, optional", "Number of steps; it may follow from shape, dims or data."),
     "lower": ("bool, default True", "Whether `chol` is lower triangular."),
@@ -48,14 +48,14 @@ COMMON: Final = {
 }  # fmt: skip
 """Keywords of all, or of several, distributions: type and meaning."""
 
-MADE: Final = "TensorVariable\n    The variable, a node for further expressions."
+MADE: Final = "TensorVariable\n    The random variable, for use in further expressions."
 OUTSIDE: Final = "TensorVariable\n    A variable outside any model, for `logp`, `draw` and as a component of others."
 NAMED: Final = "XTensorVariable\n    The variable with its dims."
 RAISES: Final = {
-    "ModelError": "Outside a model; `{name}.dist(...)` is for expressions without one.",
-    "TypeError": "For parameters that are none of the accepted combinations.",
-    "ParameterError": "For constants out of range.",
-    "ShapeError": "Where shapes do not fit.",
+    "ModelError": "If it is called outside a model. Use `{name}.dist(...)` there.",
+    "TypeError": "If the parameters are not one of the accepted combinations.",
+    "ParameterError": "If a constant parameter is out of range.",
+    "ShapeError": "If the shapes do not fit.",
 }
 _TITLE: Final = re.compile(r"^([A-Z][A-Za-z ]+)\n-+$", re.MULTILINE)
 
@@ -84,14 +84,8 @@ def documented(
 ) -> str | None:
     """The docstring of a distribution; of one that is not this library's, what its author wrote.
 
-    Parameters
-    ----------
-    signature : inspect.Signature, optional
-        Of the call that is documented, if it is another than that of the class.
-    made : str
-        What that call returns.
-    named : bool, default False
-        Whether it is the one of `pm.dims`.
+    `signature`: of the call that is documented, if it is another than that of the class. `made`: what that call
+    returns. `named`: whether it is the one of `pm.dims`.
     """
     own = vars(cls).get("__doc__")
     if own is None or not cls.__module__.startswith("consilience."):

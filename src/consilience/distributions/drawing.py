@@ -39,27 +39,27 @@ def draw(
     backend: str | None = None,
     compile_kwargs: Any = None,
 ) -> Any:
-    """Independent draws of variables, or of expressions of them.
+    """Draw from random variables outside a model fit, or from expressions of them.
 
     Parameters
     ----------
     vars : TensorVariable or sequence of TensorVariable
-        One node or several; several are drawn jointly.
+        Variables to draw. Several variables are drawn jointly.
     draws : int, default 1
-        How many; for more than one, results have a leading axis of that length.
+        Number of draws. For more than one, results have a leading axis of this length.
     random_seed : int, sequence of int or Generator, optional
-        An integer, integers, or one of NumPy's sources of randomness; None: a fresh seed.
+        Seed: an integer, integers, or a random generator of NumPy; a fresh seed by default.
     mode : str or Mode, optional
-        Of no effect, for PyMC's sake: draws do not depend on them.
+        Accepted for PyMC's sake, without effect.
     backend : str, optional
-        Of no effect, for PyMC's sake: draws do not depend on them.
+        Accepted for PyMC's sake, without effect.
     compile_kwargs : object, optional
-        Of no effect, for PyMC's sake: draws do not depend on them.
+        Accepted for PyMC's sake, without effect.
 
     Returns
     -------
     object
-        An array, or a list of arrays for several nodes.
+        An array, or a list of arrays for several variables.
 
     See Also
     --------
@@ -132,15 +132,7 @@ def compile(
     mode: Mode | str | None = None,
     **options: Any,
 ) -> Function:
-    """As `function`, with random variables that are no inputs drawn anew at every call.
-
-    Parameters
-    ----------
-    random_seed : int or Generator, optional
-        An integer or a NumPy generator, for the same sequence of draws; None takes a fresh seed.
-    **options : object
-        As for `function`.
-    """
+    """As `function`, with random variables that are no inputs drawn anew at every call."""
     return function(inputs, outputs, mode=mode, random_key=random_slot(_seed(random_seed)), **options)
 
 

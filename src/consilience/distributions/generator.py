@@ -86,10 +86,7 @@ def made_with(key: Node | None, method: Callable[..., Node], arguments: tuple[An
 class GraphGenerator:
     """A random key with the methods of `numpy.random.Generator`; each call is independent of the others.
 
-    Parameters
-    ----------
-    key : TensorVariable
-        The key, for the functions of `pt.random`, which take the generator as well.
+    `key`: the key, for the functions of `pt.random`, which take the generator as well.
     """
 
     def __init__(self, key: Node) -> None:

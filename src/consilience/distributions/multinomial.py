@@ -106,10 +106,7 @@ class DirichletMultinomial(Discrete):
 def multinomial_draw(key: Node, shape: Shape, n: Node, p: Node) -> Node:
     """Counts of the categories among n draws; the categories are halved again and again, each time by a binomial draw.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        That of the result and of p: batches, and the number of categories last.
+    `shape`: that of the result and of p: batches, and the number of categories last.
     """
     *batch, categories = shape
     known = p.static_shape[-1]

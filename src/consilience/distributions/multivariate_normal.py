@@ -46,10 +46,18 @@ class ByCovariance(Continuous):
 
         Parameters
         ----------
+        *parameters : TensorLike
+            `mu`, and the covariance in one of its forms, as for the distribution itself.
+        lower : bool, default True
+            Whether `chol` is lower triangular.
         method : str, default 'cholesky'
             "cholesky", "svd" or "eigh", PyMC's ways to a root of the covariance for draws. The draws of all three have
             one distribution. With the last two, `MvNormal` draws by eigenvectors, and takes a `cov` that is singular up
             to rounding, which has no density.
+        shape, size : int or sequence of int, optional
+            Lengths of all axes, or of those in front of the axis of one event.
+        **named : TensorLike
+            The same by name.
         """
         if method not in ("cholesky", "svd", "eigh"):
             raise ParameterError(f"{cls.title}: method must be 'cholesky', 'svd' or 'eigh', got {method!r}.")

@@ -33,10 +33,7 @@ DIGITS: Final = 34.0  # natural logarithm of the precision of a series, with som
 def written_by_entries(title: str, name: str, rule: str, value: Any) -> Any:
     """W as a tensor of its entries where it is a sparse matrix, or a large one with few entries; else as it was given.
 
-    Raises
-    ------
-    ParameterError
-        Where the entries of a known one break the rule.
+    Raises ParameterError where the entries of a known one break the rule.
     """
     from scipy import sparse
 
@@ -89,14 +86,7 @@ class DeterminantSeries(Record, eq=False):
     In t with tanh(t) = a tanh(T) every eigenvalue of R other than 1 and -1 is half a period from the real line, so that
     a hundred terms are as good as all eigenvalues.
 
-    Parameters
-    ----------
-    bipartite : bool
-        Whether -1 is an eigenvalue.
-    half : float
-        T.
-    coefficients : ndarray
-        Of polynomials in t / T.
+    `bipartite`: whether -1 is an eigenvalue. `half`: T. `coefficients`: of polynomials in t / T.
     """
 
     bipartite: bool

@@ -44,14 +44,8 @@ def numeric_quantile(
 ) -> Node:
     """`x` with P(X <= x) = q.
 
-    Parameters
-    ----------
-    start : TensorVariable
-        At or beyond the quantile, as seen from the median, or close to it.
-    tails : callable
-        Of x: logarithms of P(X <= x), of P(X > x), and of the density.
-    ends : tuple of (float, float), default (float('-inf'), float('inf'))
-        The quantiles of 0 and 1.
+    `start`: at or beyond the quantile, as seen from the median, or close to it. `tails`: of x: logarithms of P(X <= x),
+    of P(X > x), and of the density. `ends`: the quantiles of 0 and 1.
     """
     inside = logical_and(greater(q, 0.0), less(q, 1.0))
     regular = where(inside, q, 0.5)
@@ -77,12 +71,8 @@ def enclosed_quantile(
 ) -> Node:
     """`x` with P(X <= x) = q for 0 < q < 1, low <= x <= high.
 
-    Parameters
-    ----------
-    tails : callable
-        Of x, whose shape may have one axis more in front: logarithms of P(X <= x) and of P(X > x).
-    rounds : int
-        In each the interval becomes 16 times shorter; then follow three of Newton's steps inside it.
+    `tails`: of x, whose shape may have one axis more in front: logarithms of P(X <= x) and of P(X > x). `rounds`: in
+    each the interval becomes 16 times shorter; then follow three of Newton's steps inside it.
     """
     lower = less(q, 0.5)
     target = where(lower, log(q), log1p(-q))

@@ -268,30 +268,14 @@ class Alternative(Record):
 
 
 def instead_of(replaced: str | tuple[str, ...], convert: Conversion, **constraints: Constraint) -> Alternative:
-    """Declare alternative parameters.
-
-    Parameters
-    ----------
-    replaced : str or tuple of str
-        Canonical parameters they stand for.
-    convert : Conversion
-        Function of the alternative parameters, and of canonical ones it names besides, that gives the replaced ones, in
-        order.
-    **constraints : Constraint
-        The alternative parameters with their constraints.
-    """
+    """Declare alternative parameters."""
     return Alternative((replaced,) if isinstance(replaced, str) else replaced, convert, constraints)
 
 
 class Signature(Record):
     """One accepted combination: canonical parameters not replaced, and the alternative's.
 
-    Parameters
-    ----------
-    names : tuple of str
-        All names of the combination.
-    required : frozenset of str
-        Names without a default.
+    `names`: all names of the combination. `required`: names without a default.
     """
 
     form: type[Any]
@@ -347,10 +331,7 @@ def named_arguments(
 ) -> dict[str, Any]:
     """Arguments by name; those that are None count as not given.
 
-    Parameters
-    ----------
-    also : sequence of str, default ()
-        Further keywords that the caller takes, for messages.
+    `also`: further keywords that the caller takes, for messages.
     """
     if len(positional) > len(order):
         raise TypeError(f"{title} takes at most {len(order)} parameters ({', '.join(order)}), got {len(positional)}.")
@@ -491,12 +472,7 @@ def check_constant(
 ) -> None:
     """Raise ParameterError where a constant breaks its constraint; other tensors pass.
 
-    Parameters
-    ----------
-    parameters : mapping of str to TensorVariable
-        Values of the parameters that the constraint names.
-    origin : str, default ''
-        How the value was made, for the message.
+    `parameters`: values of the parameters that the constraint names. `origin`: how the value was made, for the message.
     """
     array = constant_value(value)
     if array is None or value.ndim < constraint.event_rank:
@@ -536,12 +512,8 @@ def _ends(constraint: Constraint, parameters: Mapping[str, Node], outside: npt.N
 def first_outside(array: npt.NDArray[Any], outside: npt.NDArray[np.bool_]) -> str:
     """The first offending value with its place, for messages.
 
-    Parameters
-    ----------
-    array : ndarray
-        Values; its leading axes broadcast against those of `outside`, the rest is one event.
-    outside : ndarray
-        Which events offend.
+    `array`: values; its leading axes broadcast against those of `outside`, the rest is one event. `outside`: which
+    events offend.
     """
     position = tuple(int(i) for i in np.argwhere(outside)[0])
     event = array.shape[outside.ndim :] if array.ndim > outside.ndim else ()

@@ -120,13 +120,7 @@ class ObservedElements(_Elements):
 
 
 def joined(there: Node, lacking: Node, mask: Mask, shape: tuple[int, ...] | None = None) -> Node:
-    """Elements with data and those without in the shape of all; `mask` is true for the latter.
-
-    Parameters
-    ----------
-    shape : tuple of int, optional
-        Of all, where the elements along the axes of the mask are themselves vectors.
-    """
+    """Elements with data and those without in the shape of all; `mask` is true for the latter."""
     order = np.argsort(np.concatenate([np.flatnonzero(~mask), np.flatnonzero(mask)]))
     return reshape(getitem(concatenate([there, lacking]), constant(order)), mask.shape if shape is None else shape)
 

@@ -134,12 +134,8 @@ def signature_of_call(
 ) -> inspect.Signature:
     """The signature of a distribution called with a name: that, the parameters of `dist`, and the keywords of the call.
 
-    Parameters
-    ----------
-    calls : sequence of callable
-        What takes the call, and what that hands its other keywords to.
-    outside : str, default ''
-        The keyword of `dist` that a call does not take.
+    `calls`: what takes the call, and what that hands its other keywords to. `outside`: the keyword of `dist` that a
+    call does not take.
     """
     declared = inspect.signature(calls[0])
     made = signature_of_dist(cls, method).parameters.values()

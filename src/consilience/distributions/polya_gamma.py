@@ -136,10 +136,7 @@ class PolyaGamma(Continuous):
 
         Every m > 0 gives the same; that of the saddle point leaves nothing that cancels.
 
-        Parameters
-        ----------
-        side : TensorVariable or None
-            None for the density; else the sign of a factor 1 / (s - z^2 / 2).
+        `side`: None for the density; else the sign of a factor 1 / (s - z^2 / 2).
         """
         m = Node(StopGradient(), vertex)
         step = Node(StopGradient(), sqrt(DEPTH / (x * m)) / STEPS)

@@ -46,15 +46,7 @@ def log_integral(log_integrand: Callable[[Node], Node], lower: Node, upper: Node
 
 
 def depth_of_fall(slope: Node, curvature: Node | float) -> Node:
-    """The distance over which a logarithm falls by DEPTH.
-
-    Parameters
-    ----------
-    slope : TensorVariable
-        How steep it falls at the start, >= 0.
-    curvature : TensorVariable or float
-        Minus its second derivative is at least this.
-    """
+    """The distance over which a logarithm falls by DEPTH."""
     return Node(StopGradient(), 2.0 * DEPTH / (slope + sqrt(square(slope) + 2.0 * DEPTH * curvature)))
 
 

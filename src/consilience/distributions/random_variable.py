@@ -25,18 +25,10 @@ ROWS: Final = "minibatch rows"
 class RandomVariable(Op):
     """A draw from a distribution; inputs are a random key, the canonical parameters, and those of its components.
 
-    Attributes
-    ----------
-    distribution : type
-        The declaration.
-    settings : tuple of Hashable
-        Values of its parameters that are no tensors, in order.
-    components : tuple of tuple of RandomVariable
-        For each parameter that is a distribution, or several, the ops of these; the inputs of all, their keys left out,
-        follow the parameters.
+    `distribution`: the declaration. `settings`: values of its parameters that are no tensors, in order. `components`:
+    for each parameter that is a distribution, or several, the ops of these; the inputs of all, their keys left out,
+    follow the parameters.
 
-    Notes
-    -----
     A fresh key is an input without a name. It makes two variables of equal parameters two nodes, and is replaced by
     an independent key where the variable is drawn.
     """

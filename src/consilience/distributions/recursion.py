@@ -18,16 +18,9 @@ def along(
 ) -> tuple[tuple[Node, ...], list[Node]]:
     """The last states, and the values of all times along the last axis.
 
-    Parameters
-    ----------
-    initial : sequence of TensorVariable
-        States before the first time; every next one has the same shape.
-    series : sequence of TensorVariable
-        Tensors whose axis of time is the last, but for `behind` axes.
-    length : int or Dimension
-        Number of times.
-    within : int, default 0
-        Number of axes behind that of time in the values.
+    `initial`: states before the first time; every next one has the same shape. `series`: tensors whose axis of time is
+    the last, but for `behind` axes. `length`: number of times. `within`: number of axes behind that of time in the
+    values.
     """
     first = [moveaxis(s, s.ndim - 1 - behind, 0) for s in series]
     states = [fresh(s) for s in initial]

@@ -54,10 +54,7 @@ def _batch_of_variables(node: Node, operands: Sequence[Operand], batch: Shape) -
 def _wider(bound: Distribution, operands: Iterator[Operand], shape: Shape, rank: int, batch: Shape) -> Node:
     """The variable with batch axes in front of its own, whose batch has a rank.
 
-    Parameters
-    ----------
-    operands : iterator of Operand
-        Inputs of the variable without its key, those of components behind the parameters.
+    `operands`: inputs of the variable without its key, those of components behind the parameters.
     """
     values = [_at_batch_rank(next(operands), rank, own, batch) for own in bound.event_ranks()]
     groups = []

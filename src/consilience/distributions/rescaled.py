@@ -22,14 +22,8 @@ from consilience.ops.shape import length_of
 class Rescaled(Continuous):
     """What (x - location) / scale is for x of a distribution, on all real numbers or arrays.
 
-    Parameters
-    ----------
-    of
-        The distribution.
-    location
-        Of the shape of x.
-    scale
-        > 0, of the rank of x, with length 1 along each axis of an event or the length of x.
+    `of`: the distribution. `location`: of the shape of x. `scale`: > 0, of the rank of x, with length 1 along each axis
+    of an event or the length of x.
     """
 
     of = component()

@@ -31,21 +31,11 @@ def permutation(x: Any, axis: int = 0) -> Node:
 def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0) -> Node:
     """Elements of an axis, or numbers below `a`, chosen with or without replacement.
 
-    Parameters
-    ----------
-    a : TensorLike
-        An array, or the number of elements.
-    size : int or sequence of int, optional
-        A whole number, a shape, or None for one element.
-    p : object, optional
-        Probability of each element, shape (n,); equal ones if not given.
-
-    Raises
-    ------
-    ParameterError
-        Where more are to be chosen without replacement than there are.
+    `a`: an array, or the number of elements. `size`: a whole number, a shape, or None for one element. `p`: probability
+    of each element, shape (n,); equal ones if not given. Raises ParameterError where more are to be chosen without
+    replacement than there are.
     """
-    array = as_tensor(a)
+    array, axis = as_tensor(a), operator.index(axis)
     n = _length(array, axis) if array.ndim else _count(array)
     if replace:
         chosen = pd.DiscreteUniform.dist(0, n - 1, size=size) if p is None else pd.Categorical.dist(p, size=size)
@@ -63,10 +53,7 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: 
 def multivariate_hypergeometric(colors: Any, nsample: Any) -> Node:
     """How many of each colour are among `nsample` elements drawn without replacement; `colors` counts what there is.
 
-    Parameters
-    ----------
-    colors : object
-        Whole numbers >= 0, shape (k,) with a static k.
+    `colors`: whole numbers >= 0, shape (k,) with a static k.
     """
     there = as_tensor(colors)
     if there.ndim != 1 or not isinstance(there.static_shape[0], int):

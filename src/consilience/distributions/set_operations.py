@@ -29,12 +29,8 @@ from consilience.ops.reduce import reduce
 def hull(title: str, sets: Sequence[Constraint], over_last_axis: bool = False) -> Constraint:
     """The least interval, of real or of whole numbers, that contains all sets; sets of vectors must be equal.
 
-    Parameters
-    ----------
-    title : str
-        Of whom a ParameterError speaks.
-    over_last_axis : bool, default False
-        Bounds that are tensors have an axis of sets, the last one.
+    `title`: of whom a ParameterError speaks. `over_last_axis`: bounds that are tensors have an axis of sets, the last
+    one.
     """
     if not any(s.event_rank for s in sets):
         lower, upper, ends = _joined([_interval(s) for s in sets], over_last_axis)

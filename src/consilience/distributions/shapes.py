@@ -42,7 +42,10 @@ def text(shape: Shape) -> str:
 
 def wanted_shape(title: str, value: Any, source: str) -> Shape:
     """The user's `shape` or `size`; ShapeError unless it is made of whole numbers >= 0 and symbolic lengths."""
-    lengths = list(value) if hasattr(value, "__iter__") and not isinstance(value, Node | str) else [value]
+    try:
+        lengths = [value] if isinstance(value, Node | str) else list(value)
+    except TypeError:
+        lengths = [value]
     for length in lengths:
         whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
         if not whole and not isinstance(length, Dimension | Node | np.ndarray):
@@ -115,12 +118,7 @@ def full_shape(distribution: Distribution, batch: Shape, shape: Any, size: Any) 
 def steps_from(title: str, steps: Any, shape: Any, initial: int, axis: int = -1) -> Any:
     """The number of steps of a series: the given one, or what its shape tells.
 
-    Parameters
-    ----------
-    initial : int
-        How many values of the series come before the first step.
-    axis : int, default -1
-        The axis of time.
+    `initial`: how many values of the series come before the first step. `axis`: the axis of time.
     """
     if steps is not None:
         return steps

@@ -139,10 +139,7 @@ class Simulator(CustomDist):
 class Simulation(Record, eq=False):
     """A simulating function and how its results are compared with data; see `Simulator`.
 
-    Parameters
-    ----------
-    rank : int
-        Of an event.
+    `rank`: of an event.
     """
 
     fn: Callable[..., Any]
@@ -232,7 +229,7 @@ def _chosen(title: str, argument: str, given: Any, known: Mapping[str, Callable[
     if callable(given):
         function: Callable[..., Any] = given
         return function
-    if given not in known:
+    if not isinstance(given, str) or given not in known:
         names = ", ".join(repr(name) for name in known)
         raise ValueError(f"{title}: `{argument}` must be {names} or a function of NumPy arrays, got {given!r}.")
     return known[given]

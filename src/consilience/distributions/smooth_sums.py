@@ -26,10 +26,7 @@ _WIDE: Final = _LAST - 2.0 * _ENDS
 def summation_points(first: Node, last: Node) -> tuple[Node, Node, Node]:
     """Points along a new last axis, the weight of each, and whether it belongs to the range.
 
-    Parameters
-    ----------
-    first, last : TensorVariable
-        Whole numbers as floats, first <= last; both belong to the range.
+    `first`, `last`: whole numbers as floats, first <= last; both belong to the range.
     """
     reach = last - first
     step = maximum((reach - 2.0 * _ENDS) / _WIDE, 1.0) - 1.0

@@ -151,10 +151,7 @@ _WEIGHTS: Final = (0.467913934572691, 0.3607615730481386, 0.1713244923791704)
 def log_normal_mass(low: Node, high: Node, width: Node | None = None) -> Node:
     """Log P(low < Z < high) of a standard normal, low <= high, either infinite; also of narrow and far intervals.
 
-    Parameters
-    ----------
-    width : TensorVariable, optional
-        High - low, where it is known with more digits than the ends have.
+    `width`: high - low, where it is known with more digits than the ends have.
     """
     half = 0.5 * (high - low if width is None else width)
     nearer = where(less(absolute(low), absolute(high)), low, high)

@@ -74,10 +74,7 @@ def unpacked(vector: Node, strict: bool = False) -> Node:
 def chi_triangle(key: Node, shape: Shape, halves: Node) -> Node:
     """Random lower triangular matrices of a shape: chi variables on the diagonal, standard normal ones below it.
 
-    Parameters
-    ----------
-    halves : TensorVariable
-        Half the degrees of freedom of the diagonal, (..., n).
+    `halves`: half the degrees of freedom of the diagonal, (..., n).
     """
     rows = shape[-1]
     assert isinstance(rows, int)

@@ -23,6 +23,7 @@ from consilience.lower.specialise import specialise
 from consilience.lower.views import static
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
+from consilience.model.trees import refuse_trees
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -47,6 +48,7 @@ class Exported(Record, eq=False):
 def exported(what: Model | Function, own: str, deterministics: bool) -> list[Exported]:
     """The functions of a library with a name: `own`, and for a model `own_values`."""
     if isinstance(what, Model):
+        refuse_trees(what, "a library of the log density")
         density = model_density(what)
         return [_density(density, own), _values(density, f"{own}_values", deterministics)]
     if isinstance(what, Function):

@@ -24,14 +24,8 @@ Operation: TypeAlias = Callable[[Sequence[Any]], list[Any]]
 def operation(name: str, examples: Sequence[Any], results: Sequence[Any], values: Values, slopes: Values) -> Operation:
     """An operation of tensors.
 
-    Parameters
-    ----------
-    examples, results : sequence
-        What has the shape and dtype of each argument and result.
-    values : Values
-        Of arrays: an array for each result.
-    slopes : Values
-        Of arrays and of a cotangent for each result: a cotangent for each argument, None for zeros.
+    `examples`, `results`: what has the shape and dtype of each argument and result. `values`: of arrays: an array for
+    each result. `slopes`: of arrays and of a cotangent for each result: a cotangent for each argument, None for zeros.
     """
     forms = [[(str(x.dtype).removeprefix("torch."), tuple(x.shape)) for x in side] for side in (examples, results)]
     for dtype, _ in (*forms[0], *forms[1]):

@@ -16,14 +16,7 @@ from consilience.record import Record
 class MachineCode(Record, eq=False):
     """Machine code of a user.
 
-    Parameters
-    ----------
-    address : int
-        Where it starts.
-    name : str
-        For messages.
-    kept : object
-        The object that must live as long as the code is used.
+    `address`: where it starts. `name`: for messages. `kept`: the object that must live as long as the code is used.
     """
 
     address: int
@@ -34,10 +27,7 @@ class MachineCode(Record, eq=False):
 def given(function: Any) -> MachineCode | None:
     """The machine code behind an object; None where it has none that is known.
 
-    Raises
-    ------
-    ModelError
-        For addresses that cannot be called: 0, or functions that need the interpreter's lock.
+    Raises ModelError for addresses that cannot be called: 0, or functions that need the interpreter's lock.
     """
     found = _address(function)
     if found is None:

@@ -191,12 +191,7 @@ class _Program:
     ) -> PythonFunction:
         """A function of the position; machine code calls it if the library allows that.
 
-        Parameters
-        ----------
-        arguments : tuple of str or int or tuple of (int)
-            Behind the program, as `NativeCall` has them.
-        shapes : tuple of tuple of int
-            Of the results.
+        `arguments`: behind the program, as `NativeCall` has them. `shapes`: of the results.
         """
         if not self.threads:
             return PythonFunction(_one_at_a_time(self, name, arguments, shapes), self.name, slopes=slopes)

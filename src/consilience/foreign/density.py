@@ -244,16 +244,8 @@ def native_function(
 ) -> PythonFunction:
     """Machine code as a function of the position, for Python and for machine code.
 
-    Parameters
-    ----------
-    arguments : tuple of str or int or tuple of (int)
-        As `NativeCall` has them.
-    shapes : tuple of tuple of int
-        Of its results.
-    identity : str, default ''
-        Of its data, the same in every process.
-    slopes : bool, default False
-        As in `PythonFunction`.
+    `arguments`: as `NativeCall` has them. `shapes`: of its results. `identity`: of its data, the same in every process.
+    `slopes`: as in `PythonFunction`.
     """
     call = NativeCall(function.address, arguments)
     kinds = [ctypes.c_int if isinstance(a, int) else ctypes.c_void_p for a in arguments]

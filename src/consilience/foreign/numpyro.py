@@ -112,10 +112,7 @@ def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
 class _Parts:
     """The model as a function of its latent sites: parameters and values of sites, and the density of the rest.
 
-    Parameters
-    ----------
-    known : iterable of str
-        Sites whose parameters are wanted; of these the argument holds values, of others places on the real line.
+    `known`: sites whose parameters are wanted; of these the argument holds values, of others places on the real line.
     """
 
     def __init__(self, model: Any, given: tuple[Any, Any], known: Iterable[str]) -> None:

@@ -122,10 +122,7 @@ def _float(node: Node) -> Node:
 def variable(t: Translation, op: Any, inputs: Sequence[Any], *, one_step: bool = False) -> Node:
     """Our random variable for an op of PyMC and the variables of its inputs.
 
-    Parameters
-    ----------
-    one_step : bool, default False
-        Of one that has an axis of time behind those of its batch: without that axis.
+    `one_step`: of one that has an axis of time behind those of its batch: without that axis.
     """
     name = type(op).__name__
     row = _row(name)
@@ -324,17 +321,8 @@ def _marginal(t: Translation, apply: Any) -> Any:
 def by_density(t: Translation, theirs: Any, refusal: MissingRuleError, shape: Any = None) -> Node:
     """A variable with the density that PyMC writes for it; nothing can be drawn from it.
 
-    Parameters
-    ----------
-    theirs : object
-        The output of PyMC's op.
-    shape : int or sequence of int, optional
-        Its shape, where that is known.
-
-    Raises
-    ------
-    Exception
-        `refusal`, with the reason added, where PyMC has no density as a graph, or one without translation.
+    `theirs`: the output of PyMC's op. `shape`: its shape, where that is known. Raises Exception: `refusal`, with the
+    reason added, where PyMC has no density as a graph, or one without translation.
     """
     pymc, pytensor = sys.modules.get("pymc"), sys.modules["pytensor"]
     if pymc is None:

@@ -83,10 +83,7 @@ ROWS: Final[dict[str, Callable[[Translation, Any, Any], Any]]] = {
 def translated(t: Translation, transform: Any, rv: Any) -> Any:
     """Our transform for that of a random variable of PyMC; None for none.
 
-    Raises
-    ------
-    MissingRuleError
-        For a class that has no row, such as one of the user's own.
+    Raises MissingRuleError for a class that has no row, such as one of the user's own.
     """
     if transform is None:
         return None

@@ -68,12 +68,8 @@ def from_pytensor(graph: Any, inputs: Mapping[Any, Any] | None = None) -> Any:
 class Translation:
     """What has been translated so far: values by variables of PyTensor.
 
-    Parameters
-    ----------
-    known : mapping
-        Tensors of the variables to begin with.
-    free_inputs : bool, default False
-        Whether variables without a value become inputs; an error otherwise.
+    `known`: tensors of the variables to begin with. `free_inputs`: whether variables without a value become inputs; an
+    error otherwise.
     """
 
     def __init__(self, known: Mapping[Any, Any], *, free_inputs: bool = False) -> None:

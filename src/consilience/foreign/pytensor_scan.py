@@ -19,19 +19,9 @@ from consilience.ir import Node, constant
 class StateBuffer:
     """A state of a loop.
 
-    Parameters
-    ----------
-    taps : sequence of int
-        How far back the step reads, as negative numbers, in the order of the step's arguments.
-
-    Attributes
-    ----------
-    depth
-        Number of values before the first step.
-    initial
-        Those values along a first axis, oldest first.
-    length
-        Number of values that the buffer holds after the loop: an int, a symbolic length.
+    `taps`: how far back the step reads, as negative numbers, in the order of the step's arguments. `depth`: number of
+    values before the first step. `initial`: those values along a first axis, oldest first. `length`: number of values
+    that the buffer holds after the loop: an int, a symbolic length.
     """
 
     def __init__(self, t: Translation, variable: Any, taps: Sequence[int]) -> None:

@@ -139,8 +139,7 @@ class Covariance(BaseCovariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     active_dims : sequence of int, optional
         The columns that are read; the first `input_dim` for None.
 
@@ -157,8 +156,9 @@ class Covariance(BaseCovariance):
     """
 
     def __init__(self, input_dim: int, active_dims: Sequence[int] | None = None) -> None:
-        if isinstance(input_dim, bool) or not isinstance(input_dim, int | np.integer) or input_dim < 1:
-            raise ParameterError(f"{type(self).__name__}: input_dim must be an integer >= 1, got {input_dim!r}.")
+        if isinstance(input_dim, bool) or not isinstance(input_dim, int | np.integer) or not 1 <= input_dim < 2**31:
+            said = f"{type(self).__name__}: input_dim must be an integer >= 1"
+            raise ParameterError(f"{said}, the number of columns of X, got {input_dim!r}.")
         self.input_dim = int(input_dim)
         chosen = range(self.input_dim) if active_dims is None else active_dims
         self.active_dims = tuple(int(column) for column in chosen)
@@ -212,8 +212,7 @@ class Combination(BaseCovariance):
 
     Parameters
     ----------
-    factor_list : sequence
-        The functions to combine; numbers and arrays may be among them.
+    factor_list : ...
 
     See Also
     --------
@@ -285,8 +284,7 @@ class Add(Combination):
 
     Parameters
     ----------
-    factor_list : sequence
-        The functions to combine; numbers and arrays may be among them.
+    factor_list : ...
 
     See Also
     --------
@@ -317,8 +315,7 @@ class Prod(Combination):
 
     Parameters
     ----------
-    factor_list : sequence
-        The functions to combine; numbers and arrays may be among them.
+    factor_list : ...
 
     See Also
     --------

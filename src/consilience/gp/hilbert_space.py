@@ -51,13 +51,6 @@ def _per_dim(boundary: Conditions, dims: int) -> tuple[Condition, ...]:
 def set_boundary(X: TensorLike, c: TensorLike) -> Any:
     """Half widths of the box of inputs: c times half of the range of each column, as an array of shape (columns,).
 
-    Parameters
-    ----------
-    X : TensorLike
-        Inputs, shape (n, columns), known now; they need not be centred.
-    c : TensorLike
-        > 0, one factor or one for each column.
-
     Examples
     --------
     >>> import consilience as pm
@@ -72,17 +65,9 @@ def set_boundary(X: TensorLike, c: TensorLike) -> Any:
 def calc_eigenvalues(L: Any, m: Sequence[int], boundary: Conditions = "dirichlet") -> Any:
     """Squares of the frequencies of the basis functions, shape (prod(m), len(m)).
 
-    Parameters
-    ----------
-    L : object
-        Half widths of the box, one for each column, as an array or a tensor.
-    m : sequence of int
-        Numbers of basis functions, one for each column.
-    boundary : str or sequence of str, default 'dirichlet'
-        As for `HSGP`.
+    `L`: half widths of the box, one for each column, as an array or a tensor. `m`: numbers of basis functions, one for
+    each column. `boundary`: as for `HSGP`.
 
-    Notes
-    -----
     The first column's frequency runs fastest, behind that of the third and of others: the order of NumPy's `meshgrid`.
 
     Examples
@@ -103,18 +88,11 @@ def calc_eigenvectors(
 ) -> Node:
     """The basis functions at inputs, shape (n, prod(m)): products of sines or cosines, of norm 1 on the box.
 
-    Parameters
-    ----------
-    Xs : TensorLike
-        Inputs less the middle of the box, shape (n, len(m)).
-    L : object
-        As for `calc_eigenvalues`.
-    eigvals : object
-        What `calc_eigenvalues` gives.
-    m : sequence of int
-        As for `calc_eigenvalues`.
-    boundary : str or sequence of str, default 'dirichlet'
-        As for `calc_eigenvalues`.
+    `Xs`: inputs less the middle of the box, shape (n, len(m)).
+    `L`: as for `calc_eigenvalues`.
+    `eigvals`: what `calc_eigenvalues` gives.
+    `m`: as for `calc_eigenvalues`.
+    `boundary`: as for `calc_eigenvalues`.
 
     Examples
     --------
@@ -138,15 +116,6 @@ def calc_eigenvectors(
 
 def calc_basis_periodic(Xs: Any, period: Any, m: int, tl: Any = np) -> tuple[Any, Any]:
     """Cosines and sines of the harmonics 0, 1, … m - 1 at inputs, each of shape (n, m).
-
-    Parameters
-    ----------
-    Xs : object
-        Inputs less their middle, shape (n, 1), in the unit of `period`.
-    period : object
-        > 0.
-    tl : object, default np
-        `numpy` for arrays, `pt` for tensors.
 
     Examples
     --------
@@ -303,6 +272,10 @@ class HSGP(GaussianProcess):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
+        X : TensorLike
+            Inputs, shape (n, columns).
         dims, hsgp_coeffs_dims : object, optional
             Dims of f and of the coefficients.
         **unknown : object

@@ -28,16 +28,8 @@ APPROXIMATIONS = ("DTC", "FITC", "VFE")
 class ByInducingPoints(Record, eq=False):
     """A covariance A' A + diag(variances), and what the log density loses beside.
 
-    Parameters
-    ----------
-    induced : TensorVariable
-        Lower Cholesky factor of the covariance of the inducing points, shape (u, u).
-    weights : TensorVariable
-        A = induced^-1 Kuf, shape (u, n).
-    variances : TensorVariable
-        Shape (n,).
-    lost : TensorVariable
-        A scalar.
+    `induced`: lower Cholesky factor of the covariance of the inducing points, shape (u, u). `weights`: a = induced^-1
+    Kuf, shape (u, n). `variances`: shape (n,). `lost`: a scalar.
     """
 
     induced: Node
@@ -113,6 +105,8 @@ class MarginalApprox(ObservedWithNoise):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
         X : TensorLike
             Inputs, shape (n, columns).
         Xu : TensorLike
@@ -120,9 +114,15 @@ class MarginalApprox(ObservedWithNoise):
         y : TensorLike
             Observations, n numbers.
         sigma : TensorLike, optional
-            Standard deviation of the noise, a number; PyMC's older name is `noise`.
-        jitter : float, optional
+            Standard deviation of the noise, a number.
+        jitter : float, default 1e-06
             Added to the diagonal of the covariance of the inducing points.
+        is_observed : bool, default True
+            False makes y a free variable of the model.
+        noise : TensorLike, optional
+            PyMC's older name of `sigma`.
+        **kwargs : object
+            Keywords of the distribution, such as `dims`.
         """
         if (sigma is None) == (noise is None):
             raise ParameterError("`marginal_likelihood` needs `sigma`, the standard deviation of the noise.")

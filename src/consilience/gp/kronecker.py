@@ -164,12 +164,18 @@ class MarginalKron(OnGrid):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
         Xs : sequence of TensorLike
             Lists of inputs, the i-th of shape (n_i, columns_i).
         y : TensorLike
             `n_1 n_2 …` observations.
         sigma : TensorLike
             Standard deviation of the noise > 0.
+        is_observed : bool, default True
+            False makes y a free variable of the model.
+        **kwargs : object
+            Keywords of the distribution, such as `dims`.
         """
         axes, noise = self.axes(Xs), positive(sigma, "sigma", "the noise")
         if noise.ndim:

@@ -59,11 +59,19 @@ class Latent(GaussianProcess):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
+        X : TensorLike
+            Inputs, shape (n, columns).
+        n_outputs : int, default 1
+            Number of independent functions.
         reparameterize : bool, default True
             `f` is computed from independent standard normals `{name}_rotated_` by the Cholesky factor of the
             covariance, which samplers prefer; otherwise f is itself a free variable.
+        jitter : float, default 1e-06
+            Added to the diagonal of the covariance.
         **kwargs : object
-            Of f, such as `dims`.
+            Keywords of the distribution, such as `dims`.
 
         Notes
         -----
@@ -98,9 +106,17 @@ class Latent(GaussianProcess):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
+        Xnew : TensorLike
+            New inputs, shape (m, columns).
         given : mapping, optional
             X, f and `gp`, the process that f is of (a sum that this one is part of), where they are not those of
             `prior`.
+        jitter : float, default 1e-06
+            Added to the diagonal of the covariance.
+        **kwargs : object
+            Keywords of the distribution, such as `dims`.
         """
         known = self.given_of(given, ("X", "f"))
         inputs, new = points(known["X"]), points(Xnew, "Xnew")

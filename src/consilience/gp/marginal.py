@@ -43,9 +43,19 @@ class ObservedWithNoise(GaussianProcess):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
+        Xnew : TensorLike
+            New inputs, shape (m, columns).
+        pred_noise : bool, default False
+            Whether the noise of observations is added: y at the new inputs, in place of f.
         given : mapping, optional
             X, Xu (of inducing points), y, sigma and `gp`, the process that was observed (a sum that this one is part
             of), where they are not those of `marginal_likelihood`.
+        jitter : float, default 1e-06
+            Added to the diagonal of the covariance.
+        **kwargs : object
+            Keywords of the distribution, such as `dims`.
         """
         mean, covariance = self._at(points(Xnew, "Xnew"), pred_noise, given, False, jitter)
         return MvNormal(name, mu=mean, cov=stabilize(covariance, jitter), **kwargs)
@@ -64,8 +74,20 @@ class ObservedWithNoise(GaussianProcess):
 
         Parameters
         ----------
+        Xnew : TensorLike
+            New inputs, shape (m, columns).
         point : mapping, optional
             Values of the model's variables by name, such as `pm.find_MAP` gives; the initial point for None.
+        diag : bool, default False
+            Return variances only, in place of the whole covariance.
+        pred_noise : bool, default False
+            Whether the noise of observations is added: y at the new inputs, in place of f.
+        given : mapping, optional
+            As for `conditional`.
+        jitter : float, default 1e-06
+            Added to the diagonal of the covariance.
+        model : Model, optional
+            The model; by default that of the enclosing `with` block.
         """
         new = points(Xnew, "Xnew")
 
@@ -117,18 +139,22 @@ class Marginal(ObservedWithNoise):
 
         Parameters
         ----------
+        name : str
+            Name of the variable.
         X : TensorLike
             Inputs, shape (n, columns).
         y : TensorLike
             Observations, n numbers; not read with is_observed=False.
         sigma : TensorLike or BaseCovariance, optional
-            Standard deviation of the noise, one or n numbers, or a covariance function; PyMC's older name is `noise`.
-        jitter : float, optional
+            Standard deviation of the noise, one or n numbers, or a covariance function.
+        jitter : float, default 1e-06
             Added to the diagonal of the covariance.
         is_observed : bool, default True
             False makes y a free variable of the model.
+        noise : TensorLike or BaseCovariance, optional
+            PyMC's older name of `sigma`.
         **kwargs : object
-            Of the distribution, such as `dims`.
+            Keywords of the distribution, such as `dims`.
 
         Notes
         -----

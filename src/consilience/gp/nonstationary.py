@@ -81,12 +81,10 @@ class LinearCovariance(Covariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     c : TensorLike
         Centre, one number or one for each active column.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------
@@ -119,16 +117,14 @@ class Polynomial(LinearCovariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     c : TensorLike
         Centre, one number or one for each active column.
     d : TensorLike
         Degree, the exponent.
     offset : TensorLike
         Number that is added before the power is taken.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------
@@ -175,16 +171,14 @@ class WarpedInput(Covariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     cov_func : BaseCovariance
         Covariance function.
     warp_func : Function
         (n, active dims) and `args` -> the inputs of `cov_func`, a matrix of n rows.
     args : object, optional
         Arguments that the function takes behind the inputs.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------
@@ -228,16 +222,14 @@ class ScaledCov(Covariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     cov_func : BaseCovariance
         Covariance function.
     scaling_func : Function
         (n, active dims) and `args` -> n numbers, as a vector or one column.
     args : object, optional
         Arguments that the function takes behind the inputs.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------
@@ -280,14 +272,12 @@ class Gibbs(Covariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     lengthscale_func : Function
         (n, 1) and `args` -> n lengthscales, as a vector or one column.
     args : object, optional
         Arguments that the function takes behind the inputs.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------
@@ -337,16 +327,14 @@ class Coregion(Covariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     W : TensorLike, optional
         Loadings of the common parts, shape (outputs, rank).
     kappa : TensorLike, optional
         Variances >= 0 of the outputs' own parts, shape (outputs,).
     B : TensorLike, optional
         Shape (outputs, outputs), in place of both.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------

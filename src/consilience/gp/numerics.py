@@ -21,13 +21,7 @@ JITTER_DEFAULT: Final = 1e-6
 
 
 def stabilize(K: TensorLike, jitter: float = JITTER_DEFAULT) -> Node:
-    """K with `jitter` added to its diagonal, which keeps a Cholesky factor computable.
-
-    Parameters
-    ----------
-    jitter : float, optional
-        A number >= 0.
-    """
+    """K with `jitter` added to its diagonal, which keeps a Cholesky factor computable."""
     return pt.as_tensor(K) + checked_jitter(jitter) * pt.eye(pt.as_tensor(K).static_shape[-1])
 
 
@@ -76,32 +70,15 @@ def plot_gp_dist(
 ) -> Any:
     """Draw functions of a Gaussian process into a picture of matplotlib: bands of quantiles, and single functions.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    samples : array_like
-        Functions by row, shape (draws, points).
-    x : array_like
-        The inputs that they are given at: a vector, or a matrix of one column.
-    plot_samples : bool, default True
-        Whether some 30 of the functions are drawn as lines.
-    palette : str, default 'Reds'
-        Name of the colour map of matplotlib.
-    fill_alpha, samples_alpha : float, default 0.8 and 0.1
-        How opaque bands and lines are, 0 to 1.
-    fill_kwargs, samples_kwargs : mapping, optional
-        Further arguments of `ax.fill_between` and `ax.plot`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Warns
-    -----
-    ConsilienceWarning
-        Where samples are NaN: the bands leave them out.
+    `ax`: where to draw.
+    `samples`: functions by row, shape (draws, points).
+    `x`: the inputs that they are given at: a vector, or a matrix of one column.
+    `plot_samples`: whether some 30 of the functions are drawn as lines.
+    `palette`: name of the colour map of matplotlib.
+    `fill_alpha`, `samples_alpha`: how opaque bands and lines are, 0 to 1.
+    `fill_kwargs`, `samples_kwargs`: further arguments of `ax.fill_between` and `ax.plot`.
+    Returns: `ax`.
+    Warns ConsilienceWarning where samples are NaN: the bands leave them out.
     """
     import matplotlib as mpl
 

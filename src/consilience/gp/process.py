@@ -119,13 +119,8 @@ def evaluated(
 ) -> list[npt.NDArray[np.float64]]:
     """Values of graphs, made for a jitter, with the variables of the model at a point.
 
-    Parameters
-    ----------
-    scale : TensorVariable
-        A number that jitter is measured by: the mean variance.
+    `scale`: a number that jitter is measured by: the mean variance.
 
-    Notes
-    -----
     Where a covariance has no Cholesky factor, the jitter grows tenfold up to `JITTER_LIMIT` times `scale`, and a
     warning says how much was taken. Raises LinearAlgebraError beyond.
     """

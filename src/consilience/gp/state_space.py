@@ -115,10 +115,7 @@ def markov_normal(
 ) -> Node:
     """Values of a chain with means and independent noise as a variable of the model, n numbers.
 
-    Parameters
-    ----------
-    noise : TensorVariable
-        Variances, shape (n,), to which `jitter` is added.
+    `noise`: variances, shape (n,), to which `jitter` is added.
     """
     order = np.argsort(chain.places, kind="stable")
     back = np.argsort(order)
@@ -162,15 +159,8 @@ def markov_normal(
 class Filter:
     """Kalman's filter of a sum of terms, written out in scalars.
 
-    Parameters
-    ----------
-    terms : list of MaternTerm
-        Of the sum.
-    zero : TensorVariable
-        Zeros of the shape of one observation, a scalar or a batch.
+    `terms`: of the sum. `zero`: zeros of the shape of one observation, a scalar or a batch.
 
-    Notes
-    -----
     States are f, f' / rate, f'' / rate^2 … of each term, whose stationary covariance is `variance` times a constant
     matrix. Carried are means, and by how much the covariance differs from the stationary one.
     """
@@ -184,12 +174,8 @@ class Filter:
     def along(self, gaps: npt.NDArray[np.float64], update: Update, *sequences: Node) -> tuple[Node, Node]:
         """What `update` tells at each point, two tensors with the points along the first axis.
 
-        Parameters
-        ----------
-        gaps : ndarray
-            To the point before, the first of them 0.
-        update : Update
-            How a prediction is changed by the elements of `sequences`.
+        `gaps`: to the point before, the first of them 0. `update`: how a prediction is changed by the elements of
+        `sequences`.
         """
         first = pt.zeros(())
         triangle = [(i, j) for i in range(self.n) for j in range(i + 1)]
@@ -276,13 +262,8 @@ def markov_marginals(
 ) -> tuple[Node, Node]:
     """Means and variances of a process without mean at new places, given values with independent noise, in O(n + m).
 
-    Parameters
-    ----------
-    noise : TensorVariable
-        Variances > 0, shape (n,).
+    `noise`: variances > 0, shape (n,).
 
-    Notes
-    -----
     With a factor exp(b f - t f^2 / 2) for f at a new place, the logarithm of the mean of all factors has the slopes
     E f by b and -E f^2 / 2 by t at b = t = 0. The second is taken without residuals, where E f^2 is the variance.
     """

@@ -23,14 +23,12 @@ class Stationary(Covariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     ls : TensorLike, optional
         Lengthscales > 0, one or one for each active column.
     ls_inv : TensorLike, optional
         Their inverses, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------
@@ -104,14 +102,7 @@ class ExpQuad(Stationary):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    input_dim, ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -143,16 +134,10 @@ class RatQuad(Stationary):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     alpha : TensorLike
         Shape > 0: the larger, the nearer to `ExpQuad`.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -219,14 +204,7 @@ class Matern12(Matern):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    input_dim, ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -255,14 +233,7 @@ class Matern32(Matern):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    input_dim, ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -293,14 +264,7 @@ class Matern52(Matern):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    input_dim, ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -331,14 +295,7 @@ class ExponentialCovariance(Matern):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    input_dim, ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -371,14 +328,7 @@ class Cosine(Stationary):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    input_dim, ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -400,16 +350,10 @@ class Periodic(Stationary):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     period : TensorLike
         > 0, one or one for each active column.
-    ls : TensorLike, optional
-        Length scale > 0 in the unit of the inputs; one, or one for each active column.
-    ls_inv : TensorLike, optional
-        Inverse length scale, in place of `ls`.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    ls, ls_inv, active_dims : ...
 
     See Also
     --------
@@ -507,14 +451,12 @@ class CircularCovariance(Covariance):
 
     Parameters
     ----------
-    input_dim : int
-        Number of columns of the inputs.
+    input_dim : ...
     period : TensorLike
         Length of the circle > 0.
     tau : TensorLike, default 4.0
         >= 4, which makes it positive definite.
-    active_dims : sequence of int, optional
-        The columns that the function looks at; all by default.
+    active_dims : ...
 
     See Also
     --------

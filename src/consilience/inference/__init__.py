@@ -6,6 +6,7 @@ load_on_use(
     __name__,
     {
         "adaptive_metropolis": "AdaptiveMetropolis",
+        "bart": "BARTStep",
         "binary_metropolis": "BinaryMetropolis",
         "block": "Block",
         "compound": "CompoundStep",

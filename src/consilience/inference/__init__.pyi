@@ -1,6 +1,7 @@
 """Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
 
 from consilience.inference.adaptive_metropolis import AdaptiveMetropolis as AdaptiveMetropolis
+from consilience.inference.bart import BARTStep as BARTStep
 from consilience.inference.gibbs import BinaryGibbsMetropolis as BinaryGibbsMetropolis
 from consilience.inference.binary_metropolis import BinaryMetropolis as BinaryMetropolis
 from consilience.inference.block import Block as Block

@@ -153,10 +153,7 @@ class AdaptiveMetropolis(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     scaling : float, optional
         Factor on the steps at the beginning, positive; by default 2.38 / sqrt(coordinates).
     target_accept : float, default 0.234

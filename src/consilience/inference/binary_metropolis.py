@@ -28,16 +28,8 @@ from consilience.native.typed_python import Array, boolean, f64, native, record
 class BinaryInfo:
     """What happened in one transition, under PyMC's names.
 
-    Attributes
-    ----------
-    accept : f64
-        min(1, density at the proposal / density at the start).
-    accepted : boolean
-        Whether the proposal is the new state.
-    p_jump : f64
-        Probability of each coordinate to change.
-    lp : f64
-        Log density of the new state.
+    `accept`: min(1, density at the proposal / density at the start). `accepted`: whether the proposal is the new state.
+    `p_jump`: probability of each coordinate to change. `lp`: log density of the new state.
     """
 
     accept: f64
@@ -100,10 +92,7 @@ class BinaryMetropolis(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     scaling : float, default 1.0
         Each coordinate changes with probability 1 - 0.5 ** scaling, positive.
     tune : bool, default True

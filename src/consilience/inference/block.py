@@ -5,7 +5,7 @@ A block is a part of a chain's position, or all of it. Which variables of a mode
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,14 @@ Needs = Literal["logp", "gradient", "table"]
 class Block(Record, eq=False):
     """Some coordinates of a chain's position.
 
-    Parameters
-    ----------
-    density : LogDensity
-        Of these coordinates given all others, up to terms in which they do not occur.
-    places : ndarray
-        Where they lie in the position, int64 (coordinate,), ascending.
-    names : tuple of str
-        Of the variables.
-    discrete : ndarray
-        Whether the coordinates are whole numbers, bool (coordinate,).
-    lower, upper : ndarray
-        Bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They hold for every value
-        of the other coordinates.
-    separable : bool, default False
-        Whether a "table" is possible: coordinates are independent of each other given all others.
+    `density`: of these coordinates given all others, up to terms in which they do not occur.
+    `places`: where they lie in the position, int64 (coordinate,), ascending.
+    `names`: of the variables.
+    `discrete`: whether the coordinates are whole numbers, bool (coordinate,).
+    `lower`, `upper`: bounds of a discrete coordinate, both included, float64 (coordinate,); else infinite. They hold
+        for every value of the other coordinates.
+    `separable`: whether a "table" is possible: coordinates are independent of each other given all others.
+    `prior`: what a step method that draws from a prior of its own has to know of it, as `bart.TreePrior`.
     """
 
     density: LogDensity
@@ -44,6 +37,7 @@ class Block(Record, eq=False):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     separable: bool = False
+    prior: Any = None
 
     @property
     def dimension(self) -> int:

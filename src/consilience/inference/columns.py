@@ -5,6 +5,7 @@ A record class enters; names, types and places of its columns leave, and tables 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -18,6 +19,7 @@ from consilience.record import Record
 # What a run may want to know of a transition, whatever the kernel calls it.
 Role = Literal["log density", "divergence", "energy", "energy error", "acceptance", "step size", "depth"]
 TYPES: Final = {"f64": "float64", "i64": "int64", "boolean": "bool"}
+ELEMENT: Final = "\x00"  # between the name of a vector and the number of an element
 LOG_DENSITY: Final = "lp"  # of the whole position, where several kernels move parts of it
 
 
@@ -65,6 +67,11 @@ class Columns(Record):
         return values.view(np.float64) if list(self.types.values())[place] == "float64" else values
 
 
+def element(name: str, place: int) -> str:
+    """The name of the column that holds one element of a vector."""
+    return f"{name}{ELEMENT}{place}"
+
+
 def columns_of(info: type[Any], roles: Mapping[Role, str]) -> Columns:
     """The columns of a kernel whose transitions are described by records of the class `info`."""
     described = layout(info)
@@ -88,13 +95,11 @@ def joined(parts: Sequence[tuple[str, Columns]]) -> Columns:
     Roles belong to the first kernel that has them. None is that of the energy: the energy of a block changes as others
     move, too, and to compare its changes with its variance says nothing of how a chain moves between energies.
     """
-    names = [name for _, columns in parts for name in columns.types]
+    names = Counter(name for _, columns in parts for name in columns.types)
     types: dict[str, str] = {}
     roles: dict[Role, str] = {}
     for label, columns in parts:
-        own = {
-            name: f"{label}_{name}" if names.count(name) > 1 or name == LOG_DENSITY else name for name in columns.types
-        }
+        own = {name: f"{label}_{name}" if names[name] > 1 or name == LOG_DENSITY else name for name in columns.types}
         types |= {own[name]: kind for name, kind in columns.types.items()}
         roles = {**{role: own[name] for role, name in columns.roles.items()}, **roles}
     roles.pop("energy", None)

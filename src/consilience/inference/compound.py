@@ -21,10 +21,7 @@ class CompoundStep(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     methods : tuple of Kernel, default ()
         The kernels; together they move all variables, each of them once.
 
@@ -88,19 +85,8 @@ class CompoundStep(Kernel):
 class Delegating(WrappingTuner):
     """A tuner that leaves the chains of a compound step to the tuner of one of its kernels: see `tuner.Tuner`.
 
-    Parameters
-    ----------
-    place : int
-        Which kernel it is.
-    inner : Tuner
-        Its tuner, which sees windows of its block and statistics only.
-
-    Attributes
-    ----------
-    block
-        Where its coordinates lie in the position, int64.
-    first, columns
-        Where its statistics begin, and how many there are.
+    `place`: which kernel it is. `inner`: its tuner, which sees windows of its block and statistics only. `block`: where
+    its coordinates lie in the position, int64. `first`, `columns`: where its statistics begin, and how many there are.
     """
 
     def __init__(self, compound: CompoundStep, setting: TuningSetting, place: int, inner: Tuner) -> None:
@@ -168,10 +154,7 @@ class Delegating(WrappingTuner):
 def delegated(compound: CompoundStep, setting: TuningSetting) -> Tuner | None:
     """The tuner of the one kernel that has one; None where several have, or another follows a schedule of its own.
 
-    Raises
-    ------
-    SamplingError
-        If that leaves a kernel without the other chains that it needs.
+    Raises SamplingError if that leaves a kernel without the other chains that it needs.
     """
     found: list[tuple[int, Tuner]] = []
     for place, method in enumerate(compound.methods):

@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.colouring import colours_of
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.whitening import Whitener
+from consilience.native.colouring import colours_of
 from consilience.record import Record
 
 Floats = NDArray[np.float64]
@@ -33,16 +33,10 @@ LEAST_SHARE: Final = 1e-6  # of a shared coordinate's curvature, that may be lef
 
 
 class SparsityPattern(Protocol):
-    """Where second derivatives may have entries: see `model.curvature_pattern`.
+    """Where second derivatives may have entries: see `elimination.curvature_pattern`.
 
-    Attributes
-    ----------
-    shared
-        Coordinates that act together with too many others, int64.
-    pairs
-        Of the rest, symmetric with a full diagonal.
-    sums
-        Vectors a in rows, of which there are multiples of a a' besides.
+    `shared`: coordinates that act together with too many others, int64. `pairs`: of the rest, symmetric with a full
+    diagonal. `sums`: vectors a in rows, of which there are multiples of a a' besides.
     """
 
     @property
@@ -56,18 +50,11 @@ class SparsityPattern(Protocol):
 class _Probes(Record, eq=False):
     """Which differences of gradients tell the entries.
 
-    Parameters
-    ----------
-    field, shared : ndarray
-        Coordinates of either kind, int64.
-    colours : ndarray
-        Of the field's coordinates, in the order of `field`.
-    count : int
-        Of colours.
-    rows, columns : ndarray
-        Of the pattern's entries among the field's coordinates, numbered within `field`.
-    sums : ndarray
-        Of the pattern, for the field's coordinates, float64 (sum, coordinate).
+    `field`, `shared`: coordinates of either kind, int64.
+    `colours`: of the field's coordinates, in the order of `field`.
+    `count`: of colours.
+    `rows`, `columns`: of the pattern's entries among the field's coordinates, numbered within `field`.
+    `sums`: of the pattern, for the field's coordinates, float64 (sum, coordinate).
     """
 
     field: NDArray[np.int64]
@@ -82,19 +69,8 @@ class _Probes(Record, eq=False):
 class SparseCurvature:
     """The curvature of one density.
 
-    Parameters
-    ----------
-    density : LogDensity
-        The target.
-    pattern : callable
-        Gives where it has entries, None where that is nearly everywhere; asked once, when it is needed.
-    threads : int, default 1
-        That evaluate it.
-
-    Attributes
-    ----------
-    spent
-        Evaluations so far.
+    `density`: the target. `pattern`: gives where it has entries, None where that is nearly everywhere; asked once, when
+    it is needed. `threads`: that evaluate it. `spent`: evaluations so far.
     """
 
     def __init__(self, density: LogDensity, pattern: Callable[[], SparsityPattern | None], threads: int = 1) -> None:
@@ -138,10 +114,7 @@ class SparseCurvature:
         Minus second derivatives, averaged over the posterior, are the covariance of the gradient, so positive definite
         although they need not be so at a single point. A multiple of the diagonal makes up for too few points.
 
-        Parameters
-        ----------
-        widths : ndarray
-            Typical distances along each coordinate, positive.
+        `widths`: typical distances along each coordinate, positive.
         """
         from scipy import sparse
 
@@ -238,13 +211,8 @@ def _factor(inner: Any, field: NDArray[np.int64], dimension: int) -> Whitener | 
 def _with_border(first: Whitener, across: Floats, corner: Floats, shared: NDArray[np.int64]) -> Whitener:
     """The factor with full rows and columns for `shared`, which have a unit diagonal in `first`.
 
-    Parameters
-    ----------
-    across : ndarray
-        Of these columns, float64 (shared, coordinate).
-    corner : ndarray
-        Of these rows and columns; what is left of it given the rest counts by its size where it is negative (Betancourt
-        2013, arXiv:1212.4693).
+    `across`: of these columns, float64 (shared, coordinate). `corner`: of these rows and columns; what is left of it
+    given the rest counts by its size where it is negative (Betancourt 2013, arXiv:1212.4693).
     """
     from scipy import sparse
 

@@ -41,12 +41,7 @@ FIRST = 10  # transitions around the starting points: the first past points
 class DEMetropolisCommand(Record, eq=False):
     """What the tuner tells a chain between two windows.
 
-    Parameters
-    ----------
-    archive : ndarray
-        Past points of all chains, float64 (point, coordinate).
-    sample : bool, default False
-        Whether tuning is over.
+    `archive`: past points of all chains, float64 (point, coordinate). `sample`: whether tuning is over.
     """
 
     archive: Matrix
@@ -104,10 +99,7 @@ class DEMetropolis(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     lamb : float, optional
         Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
     scaling : float, default 0.001

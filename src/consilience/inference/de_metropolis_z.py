@@ -169,10 +169,7 @@ class DEMetropolisZ(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     lamb : float, optional
         Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
     scaling : float, default 0.001

@@ -22,18 +22,11 @@ from consilience.native.typed_python import Array, FunctionPointer, address, boo
 class LogDensity(Protocol):
     """A log density on the unconstrained space, compiled.
 
-    Attributes
-    ----------
-    dimension
-        Number of coordinates, at least 1.
-    entry
-        Address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, where inputs[0] is the position
-        f64[dimension], outputs[0] the log density f64[1] and outputs[1] its gradient f64[dimension]; the result is a
-        status, 0 for success; re-entrant.
-    constants
-        Address of the table of constants, passed on as it is.
-    workspace
-        Bytes of 64-byte aligned scratch memory that each thread has to bring.
+    `dimension`: number of coordinates, at least 1. `entry`: address of `i64 entry(ptr inputs, ptr outputs, ptr
+    workspace, ptr constants)`, where inputs[0] is the position f64[dimension], outputs[0] the log density f64[1] and
+    outputs[1] its gradient f64[dimension]; the result is a status, 0 for success; re-entrant. `constants`: address of
+    the table of constants, passed on as it is. `workspace`: bytes of 64-byte aligned scratch memory that each thread
+    has to bring.
     """
 
     @property
@@ -146,12 +139,8 @@ def open_density(
 ) -> Density:
     """The density as a kernel calls it, with scratch memory of its own.
 
-    Parameters
-    ----------
-    position : ndarray, optional
-        The chain's whole position, from which a block takes the other coordinates.
-    compiled : bool, default True
-        Whether native code calls it, and not CPython.
+    `position`: the chain's whole position, from which a block takes the other coordinates. `compiled`: whether native
+    code calls it, and not CPython.
     """
     memory = Vectors(max(1, -(-density.workspace // 8)))
     place, one = Vectors(density.dimension), Vectors(1)

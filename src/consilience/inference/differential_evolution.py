@@ -28,18 +28,11 @@ SCALING = 2
 class DEInfo:
     """What happened in one transition, under PyMC's names.
 
-    Attributes
-    ----------
-    accept : f64
-        min(1, density at the proposal / density at the start), for snooker updates with their Jacobian.
-    accepted : boolean
-        Whether the proposal is the new state.
-    scaling : f64
-        Half width of the perturbation that was used.
-    lamb : f64
-        Factor on the difference that was used.
-    lp : f64
-        Log density of the new state.
+    `accept`: min(1, density at the proposal / density at the start), for snooker updates with their Jacobian.
+    `accepted`: whether the proposal is the new state.
+    `scaling`: half width of the perturbation that was used.
+    `lamb`: factor on the difference that was used.
+    `lp`: log density of the new state.
     """
 
     accept: f64
@@ -126,12 +119,7 @@ def decide(
 ) -> None:
     """Accept a proposed position or not, end the transition, and learn from it.
 
-    Parameters
-    ----------
-    factor : f64
-        Logarithm of what the ratio of densities is multiplied with.
-    tune : i64
-        Number of tuning transitions.
+    `factor`: logarithm of what the ratio of densities is multiplied with. `tune`: number of tuning transitions.
     """
     info.scaling = proposal.scaling
     info.lamb = proposal.lamb

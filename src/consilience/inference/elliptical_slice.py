@@ -142,10 +142,7 @@ class EllipticalSlice(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     prior_cov : object, optional
         Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
     prior_chol : object, optional

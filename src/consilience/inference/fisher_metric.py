@@ -50,19 +50,11 @@ def estimate(
 ) -> Scales | None:
     """The metric, or None where the draws do not determine one.
 
-    Parameters
-    ----------
-    draws, gradients : ndarray
-        Float64 (draw, coordinate), of all chains; they need not be finite.
-    form : Form, default 'auto'
-        "diag": no directions; "dense": all of them; else those beyond the cutoff.
-    operations : float, optional
-        Of a gradient: "auto" keeps as many directions as pay; None: a gradient costs more than they do.
-    whitener : Whitener, optional
-        What gives the coordinates to estimate it in; None: those of the density.
+    `draws`, `gradients`: float64 (draw, coordinate), of all chains; they need not be finite. `form`: "diag": no
+    directions; "dense": all of them; else those beyond the cutoff. `operations`: of a gradient: "auto" keeps as many
+    directions as pay; None: a gradient costs more than they do. `whitener`: what gives the coordinates to estimate it
+    in; None: those of the density.
 
-    Notes
-    -----
     Variances and eigenvalues stay within the bounds of `metric`, beyond which momenta lose their mass to rounding.
     """
     if whitener is not None:
@@ -120,10 +112,7 @@ def paying(logs: NDArray[np.float64], dimension: int, operations: float) -> int:
     Leapfrog steps of a trajectory grow as the root of the condition number that is left, and every direction adds its
     two products to each step.
 
-    Parameters
-    ----------
-    logs : ndarray
-        Of the eigenvalues, by falling effect.
+    `logs`: of the eigenvalues, by falling effect.
     """
     beyond = np.append(logs, 0.0)[::-1]  # what is left to the diagonal, where so many are left out from the end
     high, low = np.maximum.accumulate(beyond)[::-1], np.minimum.accumulate(beyond)[::-1]

@@ -31,10 +31,7 @@ LARGEST = 10_000  # values of one coordinate
 class GibbsInfo:
     """What happened in one sweep.
 
-    Attributes
-    ----------
-    changed : i64
-        Coordinates that have another value than before.
+    `changed`: coordinates that have another value than before.
     """
 
     changed: i64
@@ -204,10 +201,7 @@ class CategoricalGibbsMetropolis(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     separable : bool, default False
         Whether they are; `pm.sample` finds out.
 
@@ -269,10 +263,7 @@ class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     separable : object, default False
         Whether variables that do not meet are updated at once.
 

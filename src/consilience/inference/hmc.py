@@ -33,24 +33,14 @@ GREATEST_ENERGY_ERROR = 1000.0
 class HmcInfo:
     """What happened in one transition, under PyMC's names.
 
-    Attributes
-    ----------
-    step_size, step_size_bar : f64
-        Step size used, and the average of dual averaging.
-    n_steps : i64
-        Leapfrog steps taken.
-    acceptance_rate : f64
-        min(1, exp(start energy - end energy)).
-    accepted : boolean
-        Whether the end of the path is the new state.
-    diverging : boolean
-        Whether the energy error passed its bound; the path ends there.
-    energy : f64
-        Energy of the new state.
-    energy_error : f64
-        Energy at the end of the path minus energy at its start.
-    lp : f64
-        Log density of the new state.
+    `step_size`, `step_size_bar`: step size used, and the average of dual averaging.
+    `n_steps`: leapfrog steps taken.
+    `acceptance_rate`: min(1, exp(start energy - end energy)).
+    `accepted`: whether the end of the path is the new state.
+    `diverging`: whether the energy error passed its bound; the path ends there.
+    `energy`: energy of the new state.
+    `energy_error`: energy at the end of the path minus energy at its start.
+    `lp`: log density of the new state.
     """
 
     step_size: f64
@@ -231,14 +221,11 @@ class LeapfrogPath(Kernel):
 
 
 class HamiltonianMC(LeapfrogPath):
-    """Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
+    """Hamiltonian Monte Carlo with a diagonal metric that is learned while tuning.
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     path_length : object, default 2.0
         Mean integration time, positive; the learnt metric's scale is its unit.
     target_accept : object, default 0.65

@@ -36,27 +36,13 @@ def endless_direction(
 ) -> Floats:
     """A direction along which the density does not fall as fast as 1 / distance, however far; zeros if none was found.
 
-    Parameters
-    ----------
-    points : ndarray
-        Float64 (chain, point, coordinate), at least one of each: where chains have been.
-    among : ndarray, optional
-        Bool (coordinate,): which coordinates may have a part in it; by default all.
-    threads : int, default 1
-        That evaluate.
-    limits : ndarray, optional
-        Float64 (coordinate,): sizes of coordinates beyond which nothing can be told, as of logarithms of numbers that
-        overflow; by default there are none.
-
-    Returns
-    -------
-    ndarray
-        Float64 (coordinate,), its largest part 1.
-
-    Raises
-    ------
-    SamplingError
-        For points of another shape.
+    `points`: float64 (chain, point, coordinate), at least one of each: where chains have been.
+    `among`: bool (coordinate,): which coordinates may have a part in it; by default all.
+    `threads`: that evaluate.
+    `limits`: float64 (coordinate,): sizes of coordinates beyond which nothing can be told, as of logarithms of numbers
+        that overflow; by default there are none.
+    Returns: float64 (coordinate,), its largest part 1.
+    Raises SamplingError for points of another shape.
     """
     n = target.dimension
     if points.ndim != 3 or points.shape[2] != n or not points.size:

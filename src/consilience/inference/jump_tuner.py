@@ -37,23 +37,12 @@ def asked_jumps(kernel: Kernel) -> Asked:
 class Jumping(WrappingTuner):
     """A tuner that lets chains jump, and leaves all else to another one.
 
-    Parameters
-    ----------
-    inner : Tuner
-        The other one.
-    asked : Asked
-        Jumps by differences, or "auto".
-    known : Known or None
-        Gives the normals of the regions that are known by now, or None; None: chains do not jump between them.
-
-    Attributes
-    ----------
-    regions
-        Between whose normals chains jump; None: none were known.
-    count
-        Jumps by differences now.
-    points
-        Of earlier windows, for their archive.
+    `inner`: the other one.
+    `asked`: jumps by differences, or "auto".
+    `known`: gives the normals of the regions that are known by now, or None; None: chains do not jump between them.
+    `regions`: between whose normals chains jump; None: none were known.
+    `count`: jumps by differences now.
+    `points`: of earlier windows, for their archive.
     """
 
     def __init__(self, inner: Tuner, setting: TuningSetting, asked: Asked, known: Known | None) -> None:

@@ -46,36 +46,20 @@ SHORTENING = 2.38  # / sqrt(2 dimension): the best factor for a normal target
 class RegionMaps:
     """The normals that jumps go between; see `modes.normals.RegionNormals`.
 
-    Attributes
-    ----------
-    count : i64
-        Jumps after each transition.
-    regions : i64
-        Number of them; of fewer than 2 there are no jumps.
-    moved, fixed : i64
-        How many coordinates have a normal, and how many one value in all of a region.
-    places : Array
-        The former, i64[moved].
-    whole : Array
-        The latter, i64[fixed].
-    modes : Array
-        f64[regions, moved].
-    values : Array
-        f64[regions, fixed].
-    factors : Array
-        Lower triangles, f64[regions, moved, moved].
-    whitenings : Array
-        Their inverses, f64[regions, moved, moved].
-    shares : Array
-        Logarithms, f64[regions].
-    choice : Array
-        Probabilities with which a region is chosen to jump to, of others than the present one, f64[regions].
-    heights : Array
-        Of the log densities of the normals, times their shares, f64[regions].
-    here : Array
-        Log densities at a point, times shares: scratch, f64[regions].
-    accepted : i64
-        Jumps accepted so far.
+    `count`: jumps after each transition.
+    `regions`: number of them; of fewer than 2 there are no jumps.
+    `moved`, `fixed`: how many coordinates have a normal, and how many one value in all of a region.
+    `places`: the former, i64[moved].
+    `whole`: the latter, i64[fixed].
+    `modes`: f64[regions, moved].
+    `values`: f64[regions, fixed].
+    `factors`: lower triangles, f64[regions, moved, moved].
+    `whitenings`: their inverses, f64[regions, moved, moved].
+    `shares`: logarithms, f64[regions].
+    `choice`: probabilities with which a region is chosen to jump to, of others than the present one, f64[regions].
+    `heights`: of the log densities of the normals, times their shares, f64[regions].
+    `here`: log densities at a point, times shares: scratch, f64[regions].
+    `accepted`: jumps accepted so far.
     """
 
     count: i64
@@ -99,20 +83,12 @@ class RegionMaps:
 class Jumps:
     """What jumps are made of.
 
-    Attributes
-    ----------
-    count : i64
-        Jumps by differences after each transition.
-    points : i64
-        Number of points in the archive.
-    archive : Array
-        f64[points, dimension].
-    discrete : boolean
-        Whether some coordinates are whole numbers.
-    kinds : Array
-        1 for these, else 0, i64[dimension].
-    accepted : i64
-        Jumps by differences accepted so far.
+    `count`: jumps by differences after each transition.
+    `points`: number of points in the archive.
+    `archive`: f64[points, dimension].
+    `discrete`: whether some coordinates are whole numbers.
+    `kinds`: 1 for these, else 0, i64[dimension].
+    `accepted`: jumps by differences accepted so far.
     """
 
     count: i64
@@ -136,16 +112,9 @@ class JumpScratch:
 class JumpCommand(Record, eq=False):
     """What a tuner tells a chain of its jumps. What is None stays as it is.
 
-    Parameters
-    ----------
-    jumps : int, optional
-        By differences after every transition.
-    archive : ndarray, optional
-        The points they are made of, float64 (point, coordinate).
-    regions : RegionNormals, optional
-        The normals that one more jump after every transition goes between.
-    kernels : Command, optional
-        What the chain's kernels are told.
+    `jumps`: by differences after every transition. `archive`: the points they are made of, float64 (point, coordinate).
+    `regions`: the normals that one more jump after every transition goes between. `kernels`: what the chain's kernels
+    are told.
     """
 
     jumps: int | None = None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import snapshot as saved
 from consilience.inference.block import Block, Needs, block_of
-from consilience.inference.columns import Columns, Role, columns_of
+from consilience.inference.columns import Columns, Role, columns_of, element
 from consilience.inference.density import Density, LogDensity, open_density
 from consilience.inference.jumps import JumpCommand, new_jump_scratch, new_jumps, take_in
 from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot
@@ -158,6 +158,8 @@ class Kernel(Record):
                 f"{type(self).__name__} takes variables or their names first, got {given!r}; give settings by name."
             )
         object.__setattr__(self, "vars", names)
+        if not isinstance(self.compiled, bool):
+            raise SamplingError(f"{type(self).__name__}: `compiled` must be True or False, got {self.compiled!r}.")
         for field in field_names(self):
             value = getattr(self, field)
             if isinstance(value, np.ndarray):  # kernels are compared and hashed by their settings
@@ -172,6 +174,12 @@ class Kernel(Record):
 
         Parameters
         ----------
+        block : Block
+            Density and coordinates that this kernel moves.
+        point : Point
+            Starting point of the chain.
+        vectors : Vectors
+            Memory for vectors of the length of the position.
         tune : int
             Number of transitions at the beginning in which it tunes itself; 0 for none.
         """
@@ -212,6 +220,11 @@ class Kernel(Record):
         """A new chain; see `MarkovChain`."""
         return MarkovChain(self, density, position, key, tune, stop)
 
+    @property
+    def written(self) -> tuple[str, int]:
+        """Name and length of one more statistic, a vector; its words are in `words` of the scratch, i64[length]."""
+        return "", 0
+
     def tuner(self, setting: TuningSetting) -> Tuner | None:
         """What tunes all chains of a run together; None: every chain tunes itself."""
         return None
@@ -219,7 +232,10 @@ class Kernel(Record):
     @property
     def columns(self) -> Columns:
         """Names, types and roles of the statistics."""
-        return columns_of(self.Info, self.roles)
+        found = columns_of(self.Info, self.roles)
+        name, length = self.written
+        more = {element(name, k): "float64" for k in range(length)}
+        return replace(found, types={**found.types, **more}) if more else found
 
     @property
     def joint(self) -> bool:
@@ -342,7 +358,7 @@ class MarkovChain:
             own = self._part(part, block, int(fold_in(key, number)) if several else key, tune, column, several, stop)
             self.parts.append(own)
             np.asarray(self.walk.parts)[number] = address(own)
-            column += own.words
+            column += own.words + own.further
 
     def _part(
         self, kernel: Kernel, block: Block, key: int, tune: int, column: int, several: bool, stop: NDArray[np.int64]
@@ -378,6 +394,8 @@ class MarkovChain:
             info=address(info),
             row=info._slots,
             words=len(described.names),
+            more=scratch.words if kernel.written[1] else np.zeros(1, np.int64),
+            further=kernel.written[1],
             column=column,
             divergence=-1 if flag is None else described.names.index(flag),
             begin=begin,

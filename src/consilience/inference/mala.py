@@ -19,10 +19,7 @@ class MALA(LeapfrogPath):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     target_accept : object, default 0.574
         Mean acceptance probability to tune the step size for, between 0 and 1.
     initial_step : object, default 0.1

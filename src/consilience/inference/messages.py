@@ -23,14 +23,9 @@ Command = Any  # what a tuner tells a chain; None: nothing new
 class Rows(Record):
     """The memory a chain writes to, allocated by whoever runs it.
 
-    Parameters
-    ----------
-    draws : ndarray
-        Float64 (transition, coordinate), C-contiguous.
-    statistics : ndarray
-        Int64 (transition, word), C-contiguous: see `columns.Columns.table`.
-    gradients : ndarray, optional
-        Float64 (transition, coordinate), C-contiguous, or None where nobody needs them.
+    `draws`: float64 (transition, coordinate), C-contiguous. `statistics`: int64 (transition, word), C-contiguous: see
+    `columns.Columns.table`. `gradients`: float64 (transition, coordinate), C-contiguous, or None where nobody needs
+    them.
     """
 
     draws: Matrix
@@ -111,24 +106,14 @@ class Segment(Record):
 class Window(Record):
     """What one chain did in one segment.
 
-    Parameters
-    ----------
-    draws : ndarray
-        Float64 (transition, coordinate).
-    statistics : ndarray
-        Float64 (statistic, transition).
-    gradients : ndarray or None
-        Float64 (transition, coordinate) or None.
-    divergences : Divergences
-        Those of this window.
-    step_size : float
-        Step size that the next transition would use.
-    evaluations : int
-        Of the log density, since the chain was made.
-    seconds : float
-        Time spent.
-    snapshot : Snapshot
-        The chain's state after it.
+    `draws`: float64 (transition, coordinate).
+    `statistics`: float64 (statistic, transition).
+    `gradients`: float64 (transition, coordinate) or None.
+    `divergences`: those of this window.
+    `step_size`: step size that the next transition would use.
+    `evaluations`: of the log density, since the chain was made.
+    `seconds`: time spent.
+    `snapshot`: the chain's state after it.
     """
 
     draws: Matrix

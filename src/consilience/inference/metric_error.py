@@ -16,13 +16,8 @@ Matrix = NDArray[np.float64]
 def error_bound(draws: Matrix, gradients: Matrix, scales: Scales) -> float:
     """Bound on the variance of the logs of the variances of the target's metric relative to this one.
 
-    Parameters
-    ----------
-    draws, gradients : ndarray
-        Float64 (draw, coordinate), at least one; where they are not finite the bound is not.
+    `draws`, `gradients`: float64 (draw, coordinate), at least one; where they are not finite the bound is not.
 
-    Notes
-    -----
     Seen with this metric as the unit, let A be the covariance of the draws and B that of the gradients. The target's
     metric G is their geometric mean A # B^-1. For every smooth density A >= B^-1 (Cramer and Rao), so A >= G >= B^-1.
     As log(x)^2 <= x + 1/x - 2, the squared logs of the eigenvalues of G sum to at most tr A + tr B - 2 d, and those of

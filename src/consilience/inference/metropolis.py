@@ -36,16 +36,8 @@ HALF_TURN = 3.141592653589793
 class MetropolisInfo:
     """What happened in one transition, under PyMC's names.
 
-    Attributes
-    ----------
-    accept : f64
-        Mean probability of acceptance over the proposals.
-    accepted : f64
-        Share of the proposals that were accepted.
-    scaling : f64
-        Mean factor on the steps that was used.
-    lp : f64
-        Log density of the new state.
+    `accept`: mean probability of acceptance over the proposals. `accepted`: share of the proposals that were accepted.
+    `scaling`: mean factor on the steps that was used. `lp`: log density of the new state.
     """
 
     accept: f64
@@ -240,14 +232,14 @@ def step_metropolis(
 
 
 class Metropolis(Kernel):
-    """Random-walk Metropolis of real and whole numbers: each coordinate in turn, with a scale of its own.
+    """Random-walk Metropolis for continuous and integer variables.
+
+    It moves one coordinate after the other, each with its own scale. It needs no gradient, but many more draws than
+    NUTS.
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     S : object, optional
         Size of a step for scaling 1: one number for all coordinates, one for each, or, for "multivariate_normal", the
         covariance of a step of all, float64 (coordinate, coordinate).

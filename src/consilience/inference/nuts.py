@@ -345,10 +345,7 @@ def free_slot(trajectory: Trajectory, growth: Growth) -> i64:
 def grow(nuts: Nuts, step: f64, start_energy: f64, leaves: i64) -> None:
     """Make `leaves` leaves from the tip on, unless a span turns around or a step diverges before.
 
-    Parameters
-    ----------
-    step : f64
-        Signed step size: negative goes back in time.
+    `step`: signed step size: negative goes back in time.
     """
     density = nuts.density
     point = nuts.point
@@ -450,10 +447,7 @@ def double(nuts: Nuts, step_size: f64, start_energy: f64) -> None:
 def transition(nuts: Nuts, step_size: f64) -> boolean:
     """Move the state by one transition of NUTS with this step size, and describe it in `nuts.info`.
 
-    Returns
-    -------
-    boolean
-        False, with the state as it was, if the run was stopped meanwhile.
+    Returns: False, with the state as it was, if the run was stopped meanwhile.
     """
     point = nuts.point
     trajectory = nuts.trajectory

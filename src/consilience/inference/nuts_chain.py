@@ -55,22 +55,13 @@ class Averaging(Record):
 class NutsCommand(Record, eq=False):
     """What a tuner tells a chain of NUTS between two windows. What is None stays as it is.
 
-    Parameters
-    ----------
-    learning : Learning, optional
-        What is learnt from now on.
-    initialize : bool, optional
-        Climb from the starting point to the typical set before anything else.
-    max_treedepth : int, optional
-        Greatest depth of a tree.
-    scales : Scales, optional
-        The metric.
-    step : Averaging, optional
-        The state of the step size.
-    target_accept : float, optional
-        Acceptance probability that the step size is tuned for.
-    search : float, optional
-        A step size from which to search another one before the window begins.
+    `learning`: what is learnt from now on.
+    `initialize`: climb from the starting point to the typical set before anything else.
+    `max_treedepth`: greatest depth of a tree.
+    `scales`: the metric.
+    `step`: the state of the step size.
+    `target_accept`: acceptance probability that the step size is tuned for.
+    `search`: a step size from which to search another one before the window begins.
     """
 
     learning: Learning | None = None

@@ -34,14 +34,13 @@ DEEPEST = 20  # 2**20 leapfrog steps per transition
 
 
 class NUTS(Kernel):
-    """The No-U-Turn Sampler (Hoffman & Gelman 2014), with multinomial trajectories (Betancourt 2017).
+    """The No-U-Turn Sampler, the default step method for continuous variables.
+
+    Trajectories are multinomial (Betancourt 2017). Use it when the log density has a gradient.
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     target_accept : float, default 0.8
         Mean acceptance probability to tune the step size for, between 0 and 1.
     max_treedepth : int, default 10

@@ -96,18 +96,11 @@ class TuningPlan(Record):
 class WindowReport(Record):
     """One pooled window, for the record.
 
-    Parameters
-    ----------
-    transitions : int
-        Of each chain so far.
-    step_size : float
-        The one decided on.
-    rank : int
-        Directions of the metric.
-    change : float
-        Root mean square of the log variances' change.
-    arrived : tuple of int
-        Chains that have arrived.
+    `transitions`: of each chain so far.
+    `step_size`: the one decided on.
+    `rank`: directions of the metric.
+    `change`: root mean square of the log variances' change.
+    `arrived`: chains that have arrived.
     """
 
     transitions: int

@@ -29,10 +29,7 @@ CAUTION = 0.5  # the search begins at the step size times exp(-CAUTION), where d
 class Retuning:
     """The state of a tuning between two attempts.
 
-    Parameters
-    ----------
-    groups : sequence of tuple of int
-        Chains that decide together: all of them, or each by itself.
+    `groups`: chains that decide together: all of them, or each by itself.
     """
 
     def __init__(

@@ -191,14 +191,11 @@ def step_slice(point: Point, state: SliceState, scratch: SliceScratch, density: 
 
 
 class Slice(Kernel):
-    """Slice sampling of each coordinate in turn, or of all: nothing is rejected, and no gradient is needed.
+    """Slice sampling, one coordinate after the other or all at once. It needs no gradient and rejects no proposal.
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     w : float or tuple of float, default 1.0
         Width of the first interval, positive; for each coordinate, or one for all.
     tune : bool, default True

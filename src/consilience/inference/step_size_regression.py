@@ -22,12 +22,7 @@ MOST_ITERATIONS = 50
 def step_size_for(target: float, step_sizes: NDArray[np.float64], acceptance: NDArray[np.float64]) -> float:
     """Step size at which the fitted acceptance is `target`.
 
-    Parameters
-    ----------
-    step_sizes : ndarray
-        Positive, any shape.
-    acceptance : ndarray
-        Between 0 and 1, of the same shape.
+    `step_sizes`: positive, any shape. `acceptance`: between 0 and 1, of the same shape.
     """
     logs = np.log(step_sizes.ravel())
     centre = float(logs.mean())

@@ -34,6 +34,7 @@ STRETCH = 44
 REPLICAS = 45
 REPLICA_ACCEPTANCE = 46
 SWAP = 47
+BACKFITTING = 48
 RESTART = 64
 
 BLOCK_BITS = 32  # a transition owns 2**32 blocks, a chain 2**31 transitions

@@ -32,16 +32,8 @@ HALVINGS = 50  # of the distance at which a walker without density begins
 class StretchInfo:
     """What happened in one transition.
 
-    Attributes
-    ----------
-    accept : f64
-        Mean acceptance probability of the walkers that were moved.
-    accepted : f64
-        Share of them that moved.
-    walker : i64
-        Whose position is the draw.
-    lp : f64
-        Log density there.
+    `accept`: mean acceptance probability of the walkers that were moved. `accepted`: share of them that moved.
+    `walker`: whose position is the draw. `lp`: log density there.
     """
 
     accept: f64
@@ -167,10 +159,7 @@ class StretchEnsemble(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     walkers : int, optional
         Of each chain, an even number; 2 dimension + 2 by default, and no fewer.
     stretch : float, default 2.0

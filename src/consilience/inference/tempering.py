@@ -39,21 +39,13 @@ WIDEST = 1e4  # a replica that spreads so many times as far as the draws has no 
 class TemperingInfo:
     """What happened in one transition.
 
-    Attributes
-    ----------
-    accept : f64
-        Mean acceptance probability of the proposals at b = 1.
-    swaps : i64
-        Pairs of neighbours that changed places.
-    barrier : f64
-        Sum of the rejection rates between neighbours since the ladder was last changed.
-    spread : f64
-        Standard deviation of the hottest replica, in units of that of the draws, as learnt while tuning; the greatest
-        over coordinates.
-    round_trips : i64
-        Journeys of a replica from b = 1 to the hottest level and back that ended here.
-    lp : f64
-        Log density of the new state.
+    `accept`: mean acceptance probability of the proposals at b = 1.
+    `swaps`: pairs of neighbours that changed places.
+    `barrier`: sum of the rejection rates between neighbours since the ladder was last changed.
+    `spread`: standard deviation of the hottest replica, in units of that of the draws, as learnt while tuning; the
+        greatest over coordinates.
+    `round_trips`: journeys of a replica from b = 1 to the hottest level and back that ended here.
+    `lp`: log density of the new state.
     """
 
     accept: f64
@@ -299,10 +291,7 @@ class ParallelTempering(Kernel):
 
     Parameters
     ----------
-    vars : object, default ()
-        The variables to work on; all free variables of the model by default.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
+    vars, compiled : ...
     levels : int, default 10
         Number of inverse temperatures from 1 to `hottest`, at least 2.
     hottest : float, default 0.01

@@ -16,28 +16,16 @@ from consilience.native.typed_python import Array, boolean, f64, i64, native, re
 class Trace:
     """Rows for the draws and statistics of one chain and one window.
 
-    Attributes
-    ----------
-    rows : i64
-        Transitions there is room for.
-    filled : i64
-        Transitions written so far.
-    words : i64
-        8-byte words of the statistics of one transition.
-    draws : Array
-        f64[rows, dimension].
-    statistics : Array
-        i64[rows, words]: the fields of the kernels' Info as they lie in memory.
-    with_gradients : boolean
-        Whether gradients are stored as well.
-    gradients : Array
-        f64[rows, dimension].
-    divergences : i64
-        Divergences so far.
-    divergence_rows : Array
-        Their transitions, i64[rows].
-    divergence_from, divergence_to : Array
-        Where the diverging leapfrog steps began and ended, f64[rows, dimension].
+    `rows`: transitions there is room for.
+    `filled`: transitions written so far.
+    `words`: 8-byte words of the statistics of one transition.
+    `draws`: f64[rows, dimension].
+    `statistics`: i64[rows, words]: the fields of the kernels' Info as they lie in memory.
+    `with_gradients`: whether gradients are stored as well.
+    `gradients`: f64[rows, dimension].
+    `divergences`: divergences so far.
+    `divergence_rows`: their transitions, i64[rows].
+    `divergence_from`, `divergence_to`: where the diverging leapfrog steps began and ended, f64[rows, dimension].
     """
 
     rows: i64

@@ -19,30 +19,17 @@ from consilience.native.typed_python import Array, FunctionPointer, boolean, f64
 class Walk:
     """A chain: where it is, the kernels that move it, and the rows it writes to.
 
-    Attributes
-    ----------
-    dimension : i64
-        Number of coordinates.
-    position : Array
-        All coordinates, f64[dimension]; where one kernel moves them all it is that kernel's position.
-    trace : Trace
-        The rows of the present window.
-    count : i64
-        Number of kernels.
-    parts : Array
-        Addresses of their `KernelRecord`s, i64[count].
-    move : FunctionPointer
-        `move`, which takes such an address.
-    with_joint : boolean
-        Whether the density of the whole position is evaluated after each transition, for the last statistic.
-    joint : Density
-        That density.
-    whole : Point
-        Where the chain is; where one kernel moves all coordinates it is that kernel's point.
-    jumps : Jumps
-        Made before the kernels move.
-    settle : FunctionPointer
-        `settle`, which takes an address as `move` does.
+    `dimension`: number of coordinates.
+    `position`: all coordinates, f64[dimension]; where one kernel moves them all it is that kernel's position.
+    `trace`: the rows of the present window.
+    `count`: number of kernels.
+    `parts`: addresses of their `KernelRecord`s, i64[count].
+    `move`: `move`, which takes such an address.
+    `with_joint`: whether the density of the whole position is evaluated after each transition, for the last statistic.
+    `joint`: that density.
+    `whole`: where the chain is; where one kernel moves all coordinates it is that kernel's point.
+    `jumps`: made before the kernels move.
+    `settle`: `settle`, which takes an address as `move` does.
     """
 
     dimension: i64
@@ -67,6 +54,7 @@ class KernelRecord:
     point         where it is
     state, scratch, info   addresses of the kernel's records
     row, words    the fields of its info as they lie in memory, i64[words]
+    more, further what it tells besides, i64[further]
     column        where they begin in a row of the trace
     divergence    which of them tells a divergence; -1: none
     begin, end    where a diverging leapfrog step began and ended, f64[block]
@@ -86,6 +74,8 @@ class KernelRecord:
     info: i64
     row: Array[i64]
     words: i64
+    more: Array[i64]
+    further: i64
     column: i64
     divergence: i64
     begin: Array[f64]
@@ -137,6 +127,8 @@ def move(part: KernelRecord) -> boolean:
     at = trace.filled * trace.words + part.column
     for k in range(part.words):
         trace.statistics[at + k] = part.row[k]
+    for k in range(part.further):
+        trace.statistics[at + part.words + k] = part.more[k]
     if part.divergence >= 0 and part.row[part.divergence] != 0:
         note_divergence(part)
     if not part.alone:

@@ -25,16 +25,8 @@ SELF_TUNE: Final = 1000  # transitions, where chains tune themselves and nobody 
 class TuningLengths(Record):
     """How long chains are to tune.
 
-    Parameters
-    ----------
-    tune : int, optional
-        Transitions of each chain to tune with; None: the tuner decides.
-    min_tune : int, default 50
-        Transitions of each chain where it does.
-    max_tune : int, default 1500
-        Transitions of each chain where it does.
-    pool : bool, default True
-        Whether chains may tune together.
+    `tune`: transitions of each chain to tune with; None: the tuner decides. `min_tune`: transitions of each chain where
+    it does. `max_tune`: transitions of each chain where it does. `pool`: whether chains may tune together.
     """
 
     tune: int | None = None
@@ -46,20 +38,12 @@ class TuningLengths(Record):
 class TuningSetting(Record, eq=False):
     """What a tuner has to know of a run.
 
-    Parameters
-    ----------
-    chains, dimension : int
-        Their number and the coordinates of the block.
-    columns : Columns
-        The kernel's statistics.
-    lengths : TuningLengths, default TuningLengths()
-        How long they are to tune.
-    operations : float, optional
-        Floating-point operations of one evaluation with its gradient, if known.
-    blocks : tuple of Block, default ()
-        What each kernel moves.
-    curvature : callable, optional
-        Gives that of the log density, always the same one, where it may be sparse; None: not to be had.
+    `chains`, `dimension`: their number and the coordinates of the block.
+    `columns`: the kernel's statistics.
+    `lengths`: how long they are to tune.
+    `operations`: floating-point operations of one evaluation with its gradient, if known.
+    `blocks`: what each kernel moves.
+    `curvature`: gives that of the log density, always the same one, where it may be sparse; None: not to be had.
     """
 
     chains: int
@@ -151,10 +135,7 @@ class Tuner(Protocol):
 class WrappingTuner:
     """What a tuner says that leaves this to another one.
 
-    Attributes
-    ----------
-    inner : Tuner
-        The other one.
+    `inner`: the other one.
     """
 
     inner: Tuner

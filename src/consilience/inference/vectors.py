@@ -19,15 +19,7 @@ SHORT = 64  # shorter vectors are finished before they could wait
 class Vectors:
     """Rows for the vectors of one chain.
 
-    Parameters
-    ----------
-    dimension : int
-        Length of a vector.
-
-    Attributes
-    ----------
-    stride
-        Distance between rows, in numbers; at least `dimension`.
+    `dimension`: length of a vector. `stride`: distance between rows, in numbers; at least `dimension`.
     """
 
     def __init__(self, dimension: int) -> None:

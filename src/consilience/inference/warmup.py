@@ -128,12 +128,8 @@ def return_to_fallback(warmup: Warmup, point: Point) -> None:
 def adapt(warmup: Warmup, density: Density, point: Point, probe: Probe, acceptance: f64, informative: boolean) -> None:
     """Learn from the tuning transition that led to `state`.
 
-    Parameters
-    ----------
-    acceptance : f64
-        Its mean acceptance probability.
-    informative : boolean
-        Whether its draw may teach the metric: it moved and did not diverge.
+    `acceptance`: its mean acceptance probability. `informative`: whether its draw may teach the metric: it moved and
+    did not diverge.
     """
     metric = warmup.metric
     estimators = warmup.estimators

@@ -15,7 +15,7 @@ from consilience.ir.leaves import (
 )
 from consilience.ir.lengths import computed_atoms, substitute, with_lengths
 from consilience.ir.node import Node
-from consilience.ir.op import Op
+from consilience.ir.op import KeptAxes, Op
 from consilience.ir.parse import parse
 from consilience.ir.region import Region, close, with_regions
 from consilience.ir.shape_constraints import ShapeConstraint
@@ -49,6 +49,7 @@ __all__ = [
     "Dim",
     "Dimension",
     "Input",
+    "KeptAxes",
     "Node",
     "Op",
     "Parameter",

@@ -67,10 +67,7 @@ class Parameter(Op):
 class Constant(Op):
     """A fixed array, compared by dtype, shape and bits: 0.0 is not -0.0, 1 is not True.
 
-    Attributes
-    ----------
-    key : tuple of (str, tuple of int, bytes or int)
-        Dtype, shape, and the bits of a short array or a checksum of the bits of a longer one.
+    `key`: dtype, shape, and the bits of a short array or a checksum of the bits of a longer one.
     """
 
     array: npt.NDArray[Any]
@@ -233,6 +230,8 @@ def _as_array(value: npt.ArrayLike) -> npt.NDArray[Any]:
         array = np.asarray(value)
     except ValueError as error:
         raise ShapeError(f"the rows of a nested list must have equal lengths: {error}") from None
+    except TypeError as error:  # of what says how it becomes an array, and refuses to
+        raise DtypeError(f"an array of numbers was needed, got {type(value).__name__}: {error}") from None
     if array.dtype.kind not in "biufc":
         if hasattr(value, "tocsr"):
             raise DtypeError(

@@ -84,10 +84,7 @@ def lengths_in(value: Any, seen: set[Region]) -> Iterator[Dimension]:
 def replaced(value: Any, values: Mapping[Atom, Dim], graph: Callable[[Sequence[Node]], Sequence[Node]]) -> Any:
     """A parameter of an op with lengths put in place of symbols; the same object when there is nothing to replace.
 
-    Parameters
-    ----------
-    graph : callable
-        What becomes of the results of a region.
+    `graph`: what becomes of the results of a region.
     """
     if isinstance(value, Dimension):
         return dims.substitute(value, values)
@@ -109,16 +106,7 @@ def replaced(value: Any, values: Mapping[Atom, Dim], graph: Callable[[Sequence[N
 def with_lengths(
     nodes: Sequence[Node], values: Mapping[Atom, Dim], leaves: frozenset[Node] | None = None
 ) -> list[Node]:
-    """The nodes with lengths put in place of symbols.
-
-    Parameters
-    ----------
-    values : mapping of Atom to int or Dimension
-        The length for each symbol.
-    leaves : frozenset of TensorVariable, optional
-        Inputs and slots whose type changes with it (None: all); the others keep their lengths, and shape constraints
-        arise where the two meet.
-    """
+    """The nodes with lengths put in place of symbols."""
     return _exchanged(nodes, {}, values, leaves)
 
 

@@ -5,14 +5,20 @@ No derivative, no backend code, no in-place flag: those are rows of tables elsew
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+from consilience.ir.dimension import Dim
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.types import Type
 from consilience.record import Record
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node
+
+
+# For each operand, in order, axes of the result with the axis of the operand that each follows; of missing ones none.
+KeptAxes: TypeAlias = "Sequence[Mapping[int, int]]"
 
 
 class Op(Record):
@@ -22,6 +28,13 @@ class Op(Record):
     classes: ClassVar[dict[str, type[Op]]] = {}
     # Whether a node is a random variable: one value for all who read it, which regions are given from outside.
     random: ClassVar[bool] = False
+    # How many last axes a vector or matrix of the first operand has, where all axes before are a batch: of all operands
+    # and results, with equal lengths. None: nothing is known of a batch, or `kept_axes` says it.
+    core: ClassVar[int | None] = None
+    # Groups of operands: the op is linear in those of a group together, given all others.
+    linear: ClassVar[tuple[tuple[int, ...], ...]] = ()
+    # Floating-point operations, of the cost of an addition, for each time that `volume` counts.
+    flops: ClassVar[float] = 0.0
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -37,6 +50,25 @@ class Op(Record):
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         """Equalities of lengths that the construction could not prove."""
         return ()
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        """Which axes of the result follow which of the operands; axes that are not named are mixed, which is safe.
+
+        Position i of the result along an axis is made of position i along the axes that it follows, and of all of the
+        operands in which it follows none, in the same way for each i.
+        """
+        if self.core is None:
+            return ()
+        batch = {axis: axis for axis in range(inputs[0].ndim - self.core)}
+        return [batch] * len(inputs)
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """Groups of `count` operands as in `linear`, for ops whose parameters decide."""
+        return self.linear
+
+    def volume(self, *inputs: Node) -> Dim:
+        """How often the innermost step is done, as an expression of lengths: once per element of the first operand."""
+        return inputs[0].tensor_type.size
 
     def settled(self) -> Node | None:
         """What stands for a node of it whose lengths have become known; None for the node itself."""

@@ -319,12 +319,6 @@ def _number(tree: ast.expr) -> float | int | bool:
 
 
 def parse(text: str) -> tuple[list[Node], list[Node]]:
-    """Inputs and outputs of a program in the form that `text` writes.
-
-    Raises
-    ------
-    ParseError
-        With the number of the line, the line and what is wrong with it.
-    """
+    """Inputs and outputs of a program in the form that `text` writes."""
     with without_sources():
         return _Reader(text).run()

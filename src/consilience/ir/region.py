@@ -62,17 +62,8 @@ def with_regions(op: Op, change: Callable[[Sequence[Node]], Sequence[Node]]) -> 
 def close(results: Sequence[Node], leading: Sequence[Node] = ()) -> tuple[Region, tuple[Node, ...]]:
     """Turn an expression into a region; its leaves become parameters, and so do random variables from around it.
 
-    Parameters
-    ----------
-    results : sequence of TensorVariable
-        What the region computes.
-    leading : sequence of TensorVariable, default ()
-        Leaves that must be the first parameters, in this order, used or not.
-
-    Returns
-    -------
-    tuple of (Region, tuple of TensorVariable)
-        The region and the operands for its parameters, `leading` first.
+    `results`: what the region computes. `leading`: leaves that must be the first parameters, in this order, used or
+    not. Returns: the region and the operands for its parameters, `leading` first.
     """
     own = _made_of(results, set(leading))
 

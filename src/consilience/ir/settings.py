@@ -97,16 +97,10 @@ class Config:
     def change_flags(self, **flags: Any) -> Iterator[None]:
         """Another `floatX` or `mode` inside a `with` block or a decorated function; None leaves `floatX` as it is.
 
-        Notes
-        -----
-        PyTensor's flags of compiling and checking, which change no value: accepted, without influence.
+        Raises TypeError for a name that is none of them. Raises DtypeError for values that would change dtypes
+        otherwise.
 
-        Raises
-        ------
-        TypeError
-            For a name that is none of them.
-        DtypeError
-            For values that would change dtypes otherwise.
+        PyTensor's flags of compiling and checking, which change no value: accepted, without influence.
         """
         given = {name: value for name, value in flags.items() if name != "floatX" or value is not None}
         token = _inside.set({**_inside.get(), **_checked(given, TypeError)})

@@ -172,18 +172,7 @@ def _elements(array: npt.NDArray[Any]) -> Iterator[str]:
 
 
 def text(outputs: Sequence[Node], inputs: Sequence[Node] = ()) -> str:
-    """The program that computes the outputs.
-
-    Parameters
-    ----------
-    inputs : sequence of TensorVariable, default ()
-        Nodes to list first, used or not; the other inputs follow by first appearance.
-
-    Raises
-    ------
-    GraphError
-        For an op whose parameters are not plain data.
-    """
+    """The program that computes the outputs."""
     printer = Printer()
     printer.program(outputs, inputs)
     return "\n".join([*printer.header(), *printer.lines]) + "\n"

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 def topological(outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None) -> list[Node]:
     """Every ancestor of the outputs once, inputs before users, in a deterministic order.
 
-    Parameters
-    ----------
-    stop : callable, optional
-        Nodes for which it is true are listed, their inputs are not visited.
+    `stop`: nodes for which it is true are listed, their inputs are not visited.
     """
     order: list[Node] = []
     done: set[Node] = set()
@@ -44,12 +41,7 @@ def longest_path(
 ) -> list[Node]:
     """Values of which each depends on the one before, as many as there are; none if they are `least` or fewer.
 
-    Parameters
-    ----------
-    stop : collection of TensorVariable
-        Nodes that are on no path.
-    uncounted : collection of TensorVariable, default ()
-        Nodes that may be on a path and do not make it longer.
+    `stop`: nodes that are on no path. `uncounted`: nodes that may be on a path and do not make it longer.
     """
     depth: dict[Node, int] = {}
     via: dict[Node, Node] = {}

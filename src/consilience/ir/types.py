@@ -99,6 +99,8 @@ class TensorType(Record):
 
         Parameters
         ----------
+        data : array_like
+            The value.
         strict : bool, default False
             Whether the data must be an array of this dtype already.
         allow_downcast : bool, optional
@@ -106,8 +108,10 @@ class TensorType(Record):
 
         Raises
         ------
-        DtypeError or ShapeError
-            For data of another kind, rank or length.
+        DtypeError
+            For data of another kind.
+        ShapeError
+            For data of another rank or length.
         """
         return meaning("filter")(self, data, strict, allow_downcast)
 

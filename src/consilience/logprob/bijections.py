@@ -48,23 +48,14 @@ LN_10: Final = math.log(10.0)
 class Bijection(Record):
     """A function y = f(x) that is strictly monotone on each side of at most one point.
 
-    Parameters
-    ----------
-    inverse : Function
-        The x of a y of the image; of an even function the one >= 0.
-    log_slope : callable
-        Function (x, y) -> log |dx / dy|.
-    increasing : bool or TensorVariable, default True
-        Whether f increases; a bool tensor where a parameter decides. Of an even function for x >= 0, of one with a pole
-        on each side of it.
-    domain : tuple of (Bound, Bound), optional
-        Ends of the numbers that f takes.
-    image : tuple of (Bound, Bound), optional
-        Ends of its values.
-    even : bool, default False
-        `f(-x) = f(x)`: two branches.
-    pole : bool, default False
-        `f` is odd and infinite at 0, and falls on both sides of it.
+    `inverse`: the x of a y of the image; of an even function the one >= 0.
+    `log_slope`: function (x, y) -> log |dx / dy|.
+    `increasing`: whether f increases; a bool tensor where a parameter decides. Of an even function for x >= 0, of one
+        with a pole on each side of it.
+    `domain`: ends of the numbers that f takes.
+    `image`: ends of its values.
+    `even`: `f(-x) = f(x)`: two branches.
+    `pole`: `f` is odd and infinite at 0, and falls on both sides of it.
     """
 
     forward: Function

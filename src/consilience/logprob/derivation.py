@@ -48,10 +48,7 @@ def is_measurable(node: Node) -> bool:
 def derive(node: Node) -> Measure:
     """The measure of a random node.
 
-    Raises
-    ------
-    MissingRuleError
-        Which names the node that stops the derivation.
+    Raises MissingRuleError: which names the node that stops the derivation.
     """
     if not is_measurable(node):
         raise refusal(node, "it does not depend on a random variable", "a deterministic node has no density")

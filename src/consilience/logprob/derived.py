@@ -63,12 +63,8 @@ class CountableVector(Countable):
 class Generated(Record):
     """A graph of parameters and of random keys, which come last.
 
-    Parameters
-    ----------
-    keys, arguments : int
-        Number of the keys, and of the parameters that the user's functions take, which come first.
-    numeric_inverse : bool
-        Whether functions may be inverted numerically.
+    `keys`, `arguments`: number of the keys, and of the parameters that the user's functions take, which come first.
+    `numeric_inverse`: whether functions may be inverted numerically.
     """
 
     title: str
@@ -244,12 +240,8 @@ def _variable(
 ) -> Node:
     """A random variable of the distribution of a graph.
 
-    Parameters
-    ----------
-    parameters : sequence of TensorVariable
-        Leaves that the user's functions take, first of all.
-    given : callable, optional
-        Which nodes are held fixed and become parameters; by default variables of the model and rows of a batch.
+    `parameters`: leaves that the user's functions take, first of all. `given`: which nodes are held fixed and become
+    parameters; by default variables of the model and rows of a batch.
     """
     graph, fixed = held(graph, given)
     with numeric_inverses(numeric_inverse):
@@ -283,19 +275,7 @@ def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, d
 
 @means("derived_variable")
 def derived_variable(graph: Node, given: Callable[[Node], bool] = is_given) -> Node:
-    """A random variable that has the distribution of an expression of random variables outside any model.
-
-    Parameters
-    ----------
-    given : callable, optional
-        Which nodes are held fixed, and stay parameters of the result; by default variables of the model and rows of a
-        batch.
-
-    Raises
-    ------
-    MissingRuleError
-        That names the node whose density cannot be derived.
-    """
+    """A random variable that has the distribution of an expression of random variables outside any model."""
     return _variable("a derived distribution", graph, given=given)
 
 
@@ -313,13 +293,8 @@ def generated_variable(
 
     Its parameters, variables of the model and rows of a batch are held fixed.
 
-    Parameters
-    ----------
-    function : callable
-        (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one event, or
-        None.
-    numeric_inverse : bool
-        As for `logp`.
+    `function`: (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one
+    event, or None. `numeric_inverse`: as for `logp`.
     """
     stand_ins = [leaf_like(p) for p in parameters]
     if shape is not None and size is not None:

@@ -46,7 +46,7 @@ def _by_names(function: Function) -> Function:
 
 @_by_names
 def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """Log density (or log mass) at a value, elementwise; -inf outside the support.
+    """The log density (or log mass) of a random variable at a value, for each event; -inf outside the support.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     Returns
     -------
     TensorVariable
-        One number per event: vectors of a multivariate distribution count as one, and so do elements that depend on
-        each other, as those of a cumulative sum. To compute it raises ParameterError where a parameter is out of range.
+        One number per event. A vector of a multivariate distribution is one event, and so are elements that depend on
+        each other, such as those of a cumulative sum. If a parameter is out of range, evaluation raises ParameterError.
 
     Raises
     ------
     MissingRuleError
-        That names the node which stops the derivation.
+        If no density can be derived; the message names the operation without a rule.
 
     See Also
     --------
@@ -99,18 +99,14 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 
 @_by_names
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """Log P(X <= value), elementwise. As `logp` otherwise.
+    """The log of P(X <= value), for each element. Otherwise as `logp`.
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
     value : TensorLike
         Value at which the function is computed.
-    warn_rvs : bool, optional
-        Whether a warning tells of random variables that the result still contains.
-    numeric_inverse : bool, default False
-        Whether a quantile without a formula is searched for numerically.
+    warn_rvs, numeric_inverse : ...
 
     Returns
     -------
@@ -143,14 +139,10 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
     value : TensorLike
         Value at which the function is computed.
-    warn_rvs : bool, optional
-        Whether a warning tells of random variables that the result still contains.
-    numeric_inverse : bool, default False
-        Whether a quantile without a formula is searched for numerically.
+    warn_rvs, numeric_inverse : ...
 
     Returns
     -------
@@ -179,18 +171,14 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
 
 @_by_names
 def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
-    """The quantile of a probability, elementwise as float; NaN for one outside [0, 1]. As `logp` otherwise.
+    """The quantile function at a probability, for each element; NaN outside [0, 1]. Otherwise as `logp`.
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
     value : TensorLike
         Value at which the function is computed.
-    warn_rvs : bool, optional
-        Whether a warning tells of random variables that the result still contains.
-    numeric_inverse : bool, default False
-        Whether a quantile without a formula is searched for numerically.
+    warn_rvs, numeric_inverse : ...
 
     Returns
     -------

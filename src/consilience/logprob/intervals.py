@@ -36,15 +36,8 @@ CORNERS: Final = ("abs", "maximum", "minimum")
 def ranges(nodes: Sequence[Node], known: Mapping[Node, Range]) -> dict[Node, Range]:
     """The range of every node that the given ones are computed from.
 
-    Parameters
-    ----------
-    known : mapping of TensorVariable to Range
-        Ranges of nodes whose operands do not count.
-
-    Returns
-    -------
-    dict of TensorVariable to Range
-        -inf to inf where nothing is known, NaN where a function is not defined on the whole range.
+    `known`: ranges of nodes whose operands do not count. Returns: -inf to inf where nothing is known, NaN where a
+    function is not defined on the whole range.
     """
     found = dict(known)
     one = next(iter(known.values()))[0]

@@ -57,18 +57,11 @@ class Measure(ABC):
     ) -> None:
         """The parts that every case has.
 
-        Parameters
-        ----------
-        discrete : bool, default False
-            All values have masses.
-        whole : bool, default False
-            They are whole numbers, as those of integer nodes are.
-        atomic : bool, default False
-            Some values have masses.
-        event_axes : tuple of int, default ()
-            Axes of one event, counted from the end (negative, ascending).
-        ends : Ends, optional
-            Numbers between which all values lie.
+        `discrete`: all values have masses.
+        `whole`: they are whole numbers, as those of integer nodes are.
+        `atomic`: some values have masses.
+        `event_axes`: axes of one event, counted from the end (negative, ascending).
+        `ends`: numbers between which all values lie.
         """
         self.node = node
         self.sources = sources

@@ -154,12 +154,7 @@ def mixture(
 ) -> Measure:
     """The measure of a node that is one of the choices.
 
-    Parameters
-    ----------
-    selector : TensorVariable
-        The condition or index.
-    chooser : Measure or None
-        Its measure; None where it is not random.
+    `selector`: the condition or index. `chooser`: its measure; None where it is not random.
     """
     parts = [_component(choice) for choice in choices]
     for part in parts:

@@ -59,10 +59,7 @@ class OrderStatistic(Measure):
     def reached(self, lower: Node, upper: Node) -> tuple[Node, Node]:
         """Log P that more than `below` elements lie in the lower one of two parts of the line, and that they do not.
 
-        Parameters
-        ----------
-        lower, upper : TensorVariable
-            Logarithms of the probabilities of the parts.
+        `lower`, `upper`: logarithms of the probabilities of the parts.
         """
         counts = constant(np.zeros(1))
         for i in range(self.below + self.above + 1):

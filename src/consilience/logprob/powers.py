@@ -36,12 +36,7 @@ def _positive(c: Node) -> bool | Node:
 def power(node: Node, exponent: Node, nonnegative: bool) -> Bijection:
     """`x ** exponent`.
 
-    Parameters
-    ----------
-    node : TensorVariable
-        The power, for messages.
-    nonnegative : bool
-        Whether all x are known to be.
+    `node`: the power, for messages. `nonnegative`: whether all x are known to be.
     """
     c = as_tensor(exponent)
     known = constant_value(c)

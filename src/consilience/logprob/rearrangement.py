@@ -205,14 +205,8 @@ class Selected(Measure):
     ) -> None:
         """What is selected.
 
-        Parameters
-        ----------
-        op : Op or None
-            On the axes before those of one event; None where it moves elements within events.
-        order : ndarray or None
-            Places of the elements in the argument, where all of them are there.
-        places : ndarray or None
-            Places, where they are known.
+        `op`: on the axes before those of one event; None where it moves elements within events. `order`: places of the
+        elements in the argument, where all of them are there. `places`: places, where they are known.
         """
         axes = argument.event_axes if op is not None else tuple(range(-node.ndim, 0))
         sources = argument.sources

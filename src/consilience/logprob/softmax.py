@@ -20,10 +20,7 @@ from consilience.ops.shape import Concatenate, concatenate
 class LogRatios(Measure):
     """`exp(z) / sum(exp(z))` along the last axis, or its logarithm; the density is that of all coordinates but one.
 
-    Parameters
-    ----------
-    differences : Measure
-        Measure of z without one coordinate, minus that coordinate.
+    `differences`: measure of z without one coordinate, minus that coordinate.
 
     References
     ----------

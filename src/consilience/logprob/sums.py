@@ -42,16 +42,9 @@ SUM, EQUAL = "sum", "equal"
 class Family(Record):
     """Distributions of which sums of independent variables are members again.
 
-    Parameters
-    ----------
-    rules : tuple of str
-        Per number how that of a sum follows from those of the terms.
-    member : callable
-        The distribution and its parameters, from the numbers.
-    scaled : callable, optional
-        The numbers of c X from those of X and c; None for families in which c X is not.
-    signs : str, default 'all'
-        The c for which it is: all, 1 and -1, or those > 0.
+    `rules`: per number how that of a sum follows from those of the terms. `member`: the distribution and its
+    parameters, from the numbers. `scaled`: the numbers of c X from those of X and c; None for families in which c X is
+    not. `signs`: the c for which it is: all, 1 and -1, or those > 0.
     """
 
     rules: tuple[str, ...]

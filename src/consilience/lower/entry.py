@@ -56,10 +56,7 @@ TABLES = [("inputs", ptr), ("outputs", ptr), ("workspace", ptr), ("constants", p
 class Code(Record):
     """A module with its entry, and what it needs to run.
 
-    Parameters
-    ----------
-    chunks : int, default 0
-        How many parts its longest loop is cut into, for threads to take; 0 where no loop is.
+    `chunks`: how many parts its longest loop is cut into, for threads to take; 0 where no loop is.
     """
 
     module: Module
@@ -101,10 +98,7 @@ class Frame:
 class Writer:
     """Writes one program; a subclass may add to its steps.
 
-    Parameters
-    ----------
-    threads : bool, default False
-        Whether other threads may take chunks of long loops; chunks are the same if not.
+    `threads`: whether other threads may take chunks of long loops; chunks are the same if not.
     """
 
     def __init__(self, program: Program, target: Target, threads: bool = False) -> None:

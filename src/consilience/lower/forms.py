@@ -97,12 +97,7 @@ def decide(
 ) -> Forms:
     """Forms, levels and what must be stored, for a graph in topological order.
 
-    Parameters
-    ----------
-    given : mapping of TensorVariable to View
-        Nodes whose values exist already, with their places.
-    numbers : collection of TensorVariable, default ()
-        Those of them that are in registers.
+    `given`: nodes whose values exist already, with their places. `numbers`: those of them that are in registers.
     """
     for grouped in (segments.find(order), segments.find(order, unsorted=False), {}):
         forms = _decide(order, outputs, given, numbers, grouped)

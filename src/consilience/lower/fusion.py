@@ -30,10 +30,7 @@ MANY_PARTS = 24
 class KernelStep(Record):
     """A kernel with what its arguments stand for, and the values that it computes.
 
-    Parameters
-    ----------
-    scattered : sequence of View, default ()
-        The targets of its scatters, in the order of their roots.
+    `scattered`: the targets of its scatters, in the order of their roots.
     """
 
     kernel: LoopKernel

@@ -18,10 +18,7 @@ STAYS = (BroadcastTo, ExpandDims, Squeeze, Index)
 def hoist(outputs: Sequence[Node], data: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
     """Cut the graph where data end.
 
-    Returns
-    -------
-    tuple of (list of TensorVariable, list of TensorVariable, list of TensorVariable)
-        The outputs over new leaves, those leaves, and for each leaf the expression of the data it holds.
+    Returns: the outputs over new leaves, those leaves, and for each leaf the expression of the data it holds.
     """
     if not data:
         return list(outputs), [], []

@@ -127,18 +127,11 @@ def write(
 ) -> list[Value]:
     """Append the nest; returns the scalars of its register reductions.
 
-    Parameters
-    ----------
-    memories : sequence of Value
-        Pointer per memory argument, at the element the strides count from.
-    status : Variable or None
-        Where out-of-bounds is noted; needed when a gather is checked.
-    lanes : int
-        Elements per vector on the innermost axis.
-    lengths : sequence of Value, optional
-        Run-time lengths of the axes; the kernel's own if not given.
-    rows : tuple of (Value, Value), optional
-        Where the first axis begins and ends, if it is not visited whole.
+    `memories`: pointer per memory argument, at the element the strides count from.
+    `status`: where out-of-bounds is noted; needed when a gather is checked.
+    `lanes`: elements per vector on the innermost axis.
+    `lengths`: run-time lengths of the axes; the kernel's own if not given.
+    `rows`: where the first axis begins and ends, if it is not visited whole.
     """
     rank = len(kernel.domain)
     length = [b.const(i64, n) for n in kernel.domain] if lengths is None else list(lengths)

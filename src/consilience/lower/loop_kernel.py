@@ -18,12 +18,8 @@ Operand = tuple[str, int]
 class Leaf(Record):
     """Elements read from memory, or made from the loop indices (iota).
 
-    Parameters
-    ----------
-    memory : int
-        Number of the memory argument (offset included), or -1 for iota.
-    start : int, default 0
-        Offset of an iota; elsewhere from the memory argument, in elements.
+    `memory`: number of the memory argument (offset included), or -1 for iota. `start`: offset of an iota; elsewhere
+    from the memory argument, in elements.
     """
 
     memory: int
@@ -35,11 +31,8 @@ class Leaf(Record):
 class Instruction(Record):
     """One computed value: a scalar function, "cast", or "gather".
 
-    Parameters
-    ----------
-    detail : tuple, default ()
-        For a gather (memory number, affine strides, ((length, stride, proved), …) per index operand); from memory -1
-        come the checked places themselves, counted in elements.
+    `detail`: for a gather (memory number, affine strides, ((length, stride, proved), …) per index operand); from memory
+    -1 come the checked places themselves, counted in elements.
     """
 
     function: str
@@ -51,10 +44,7 @@ class Instruction(Record):
 class StoreRoot(Record):
     """A value written to memory; `mode` is "set" or "add".
 
-    Parameters
-    ----------
-    place : Operand, optional
-        For a scatter, what index arrays add to the offset that the strides give: a gather from memory -1.
+    `place`: for a scatter, what index arrays add to the offset that the strides give: a gather from memory -1.
     """
 
     value: Operand
@@ -85,15 +75,9 @@ Root = StoreRoot | Reduction
 class LoopKernel(Record):
     """A nest over `domain`; the last axis runs in vectors.
 
-    Parameters
-    ----------
-    invariants : tuple of str
-        Dtypes of the scalar arguments.
-    memories : int
-        Number of memory arguments.
-    borders : int, default -1
-        Number of the memory argument that holds the borders of groups, or -1. With groups the domain is (groups,
-        elements), the second loop runs over the elements of one group, counted from the first.
+    `invariants`: dtypes of the scalar arguments. `memories`: number of memory arguments. `borders`: number of the
+    memory argument that holds the borders of groups, or -1. With groups the domain is (groups, elements), the second
+    loop runs over the elements of one group, counted from the first.
     """
 
     domain: Lengths

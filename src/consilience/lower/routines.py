@@ -45,6 +45,7 @@ ROUTINES: Final = RowsByFamily[tuple[Routine, Scratch | None]](
         "native_calls": "python_call",
         "order": "order consilience.lower.primitives",
         "sparse": "sparse.factorisation sparse.products consilience.lower.primitives",
+        "state_space": "state_space",
     },
 )
 

@@ -53,14 +53,8 @@ def _forward(node: Node) -> bool:
 class _Region:
     """What runs block by block.
 
-    Attributes
-    ----------
-    vectors
-        X @ b, and what follows from it element by element.
-    ends
-        Sums over rows: numbers, r @ X, sums by group.
-    traces
-        Those of the vectors that are read elsewhere.
+    `vectors`: X @ b, and what follows from it element by element. `ends`: sums over rows: numbers, r @ X, sums by
+    group. `traces`: those of the vectors that are read elsewhere.
     """
 
     def __init__(self, outputs: Sequence[Node], rows: int) -> None:

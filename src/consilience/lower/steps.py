@@ -43,10 +43,7 @@ class CallStep(Record):
 class BranchStep(Record):
     """One of two step lists, chosen by a scalar.
 
-    Parameters
-    ----------
-    buffers : tuple of (dict of TensorVariable to View, dict of TensorVariable to View)
-        Places of the values that live inside one branch only, for each of the two.
+    `buffers`: places of the values that live inside one branch only, for each of the two.
     """
 
     condition: Node
@@ -63,18 +60,11 @@ class BranchStep(Record):
 class CarriedScalar(Record):
     """A number carried from step to step in a register.
 
-    Parameters
-    ----------
-    leaf : TensorVariable
-        What the body reads.
-    home : View or None
-        Its copy in memory, for steps that read it there; None where there are none.
-    initial : TensorVariable
-        The number before the first step.
-    following : TensorVariable
-        The number after a step.
-    last : View
-        Where it lies after the loop.
+    `leaf`: what the body reads.
+    `home`: its copy in memory, for steps that read it there; None where there are none.
+    `initial`: the number before the first step.
+    `following`: the number after a step.
+    `last`: where it lies after the loop.
     """
 
     leaf: Node
@@ -87,16 +77,9 @@ class CarriedScalar(Record):
 class CarriedTensor(Record):
     """A tensor carried from step to step in two blocks of memory that change places.
 
-    Parameters
-    ----------
-    leaf : TensorVariable
-        What the body reads, and where it lies before the loop; `current` is filled by an earlier step.
-    current : View
-        What the body reads, and where it lies before the loop; `current` is filled by an earlier step.
-    following : View
-        Where the body writes the next one.
-    last : View
-        Where it lies after the loop.
+    `leaf`: what the body reads, and where it lies before the loop; `current` is filled by an earlier step. `current`:
+    what the body reads, and where it lies before the loop; `current` is filled by an earlier step. `following`: where
+    the body writes the next one. `last`: where it lies after the loop.
     """
 
     leaf: Node
@@ -129,20 +112,12 @@ class Element(Record):
 class LoopStep(Record):
     """A list of steps, repeated.
 
-    Parameters
-    ----------
-    limit : TensorVariable
-        Number of repetitions at most, int64.
-    count : View
-        Where the number of repetitions is written.
-    stop : TensorVariable or None
-        Bool that ends the loop after its step, if any.
-    reverse : bool
-        Repetition i reads and writes element `limit - 1 - i`.
-    endless : bool
-        Whether nothing but its condition ends the loop.
-    buffers : dict of TensorVariable to View
-        Places of the values that live inside the body only.
+    `limit`: number of repetitions at most, int64.
+    `count`: where the number of repetitions is written.
+    `stop`: bool that ends the loop after its step, if any.
+    `reverse`: repetition i reads and writes element `limit - 1 - i`.
+    `endless`: whether nothing but its condition ends the loop.
+    `buffers`: places of the values that live inside the body only.
     """
 
     node: Node
@@ -177,19 +152,9 @@ def written(scalar: Node, target: View) -> Step:
 class Program:
     """Everything `entry` needs.
 
-    Parameters
-    ----------
-    inputs : list of TensorVariable
-        Leaves in the order of the inputs table.
-    data : list of TensorVariable
-        Leaves whose arrays come first in the constants table, bound later.
-
-    Attributes
-    ----------
-    constants
-        Arrays of the constants table, after those of the data.
-    blocks
-        Workspace blocks (`Storage.number` counts them); `plan` gives them places.
+    `inputs`: leaves in the order of the inputs table. `data`: leaves whose arrays come first in the constants table,
+    bound later. `constants`: arrays of the constants table, after those of the data. `blocks`: workspace blocks
+    (`Storage.number` counts them); `plan` gives them places.
     """
 
     def __init__(self, inputs: list[Node], outputs: list[Node], data: list[Node]) -> None:

@@ -13,25 +13,24 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.separability import gathered, links
 from consilience.backends.registry import Bound, Executable
 from consilience.backends.shapes import Lengths
 from consilience.collection import collection_paused
 from consilience.distributions.constraints import Whole
 from consilience.distributions.densities import support_of
+from consilience.elimination.addends import total
 from consilience.errors import ModelError
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.layout import Layout, Stretch
-from consilience.model.separability import gathered, links
 from consilience.model.variables import FreeVariable
-from consilience.ops import Elementwise, cast
-from consilience.ops.reduce import reduce, softmax
+from consilience.ops import cast
+from consilience.ops.reduce import softmax
 from consilience.ops.shape import broadcast_to, concatenate, reshape
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
-from consilience.transforms.equal_rows import counts_rows, equal_rows_counted
-from consilience.transforms.equal_terms import equal_terms_batched
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 
@@ -67,7 +66,7 @@ def values_of(variable: FreeVariable) -> tuple[float, float]:
     support = support_of(variable.node)
     if not isinstance(support, Whole):
         return -math.inf, math.inf
-    from consilience.model.ranges import range_of  # few models need it
+    from consilience.elimination.ranges import range_of  # few models need it
 
     try:
         least, greatest = range_of(variable)
@@ -91,18 +90,6 @@ def is_separable(terms: Sequence[Node], variable: FreeVariable, value: Node) -> 
     return True
 
 
-def total(terms: Sequence[Node]) -> Node:
-    """The sum of all elements of all terms."""
-    sums = [cast(reduce("sum", t), "float64") if t.ndim else cast(t, "float64") for t in terms]
-    if not sums:
-        return constant(0.0)
-    if any(counts_rows(node) for node in topological(sums)):
-        from consilience.model.row_statistics import by_statistics  # long data alone need it
-
-        sums = equal_rows_counted(by_statistics(sums))
-    return equal_terms_batched([sums[0] if len(sums) == 1 else Node(Elementwise("add"), *sums)])[0]
-
-
 def flat(nodes: Sequence[Node]) -> Node:
     """One vector of all elements."""
     parts = [reshape(node, (-1,)) for node in nodes]
@@ -121,17 +108,9 @@ def compile_block(
 ) -> Executable:
     """Code for the density of the variables `names` given the others.
 
-    Parameters
-    ----------
-    terms : sequence of TensorVariable
-        All terms of the log density, as functions of `values`, one for each stretch of the layout.
-    slots : sequence of TensorVariable
-        Leaves of data.
-
-    Raises
-    ------
-    ModelError
-        For a "table" of a variable whose elements are not independent, or that has no finite range.
+    `terms`: all terms of the log density, as functions of `values`, one for each stretch of the layout. `slots`: leaves
+    of data. Raises ModelError for a "table" of a variable whose elements are not independent, or that has no finite
+    range.
     """
     with without_sources(), collection_paused():
         own = [value for value, s in zip(values, layout.stretches, strict=True) if s.variable.name in names]
@@ -171,7 +150,7 @@ def _acting(terms: Sequence[Node], values: Sequence[Node]) -> list[Node]:
 
 def _table(acting: Sequence[Node], value: Node, variable: FreeVariable) -> Node:
     """Probabilities (value, element) of every value of every element, given all others."""
-    from consilience.model.ranges import range_of  # few models need it
+    from consilience.elimination.ranges import range_of  # few models need it
 
     least, greatest = range_of(variable)
     count = greatest - least + 1

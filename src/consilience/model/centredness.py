@@ -142,20 +142,8 @@ def less_centred(model: Model, draws: Mapping[str, Any]) -> dict[str, npt.NDArra
     both, measured with groups of 1 to 2,000 rows. Random walks of steps with an estimated scale, and zero-sum arrays,
     have 0. A variable whose location or scale depends on one that is marginalized stays as it is.
 
-    Parameters
-    ----------
-    draws : mapping
-        As for `centredness`, of all free variables.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Arrays of the variables' shapes, or numbers, from 0 to 0.5; none where the coordinates are good as they are.
-
-    Raises
-    ------
-    ModelError
-        Where `centredness` does.
+    `draws`: as for `centredness`, of all free variables. Returns: arrays of the variables' shapes, or numbers, from 0
+    to 0.5; none where the coordinates are good as they are. Raises ModelError where `centredness` does.
     """
     summed = {v.node for v in model.marginalized}
     hierarchies = [n for n in centred_hierarchies(model) if summed.isdisjoint(topological([model.named[n]]))]

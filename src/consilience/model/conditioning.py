@@ -44,12 +44,11 @@ def do(
     *,
     make_interventions_shared: bool = True,
 ) -> Model:
-    """A model in which variables have been set from outside: what acted on them does so no more.
+    """Intervene on a model: set variables to given values, so that what they depended on no longer acts on them.
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     vars_to_interventions : Choice
         Variable, or its name -> numbers, or an expression of other variables of the model, that fit its shape and type.
         An expression of the variable itself, as `m["x"] * 2`, leaves it as it is: the others see the deterministic
@@ -62,12 +61,12 @@ def do(
     Returns
     -------
     Model
-        A new model. The variable becomes data, or a deterministic where it depends on other variables.
+        A new model. Each variable becomes data, or a deterministic if its value is an expression of other variables.
 
     Raises
     ------
     ModelError
-        For what is no variable of the model, or interventions that depend on each other in a circle.
+        If a name is not a variable of the model, or interventions depend on each other in a circle.
 
     See Also
     --------
@@ -122,8 +121,7 @@ def observe(model: Model, vars_to_observations: Choice) -> Model:
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     vars_to_observations : Choice
         Random variable, or its name -> data of its shape and type, in place of any it has; or a deterministic of
         distributions without a name, as `pm.math.clip(pm.Normal.dist(mu), 0, 1)`.
@@ -299,16 +297,9 @@ class Rebuilt:
     ) -> Model:
         """The new model.
 
-        Parameters
-        ----------
-        kinds : mapping of str to Kind, optional
-            Of variables that become something else; a free one then has the default map to the line.
-        observed : mapping of str to GivenData, optional
-            Data of variables that get some.
-        lengths : sequence of int, optional
-            That become numbers, as those of the dimensions `fixed` do.
-        pruned : bool, default False
-            Whether to leave out what has no part in observed variables and potentials.
+        `kinds`: of variables that become something else; a free one then has the default map to the line. `observed`:
+        data of variables that get some. `lengths`: that become numbers, as those of the dimensions `fixed` do.
+        `pruned`: whether to leave out what has no part in observed variables and potentials.
         """
         old, given, self.lengths = self.old, observed or {}, lengths or {}
         with without_sources():
@@ -379,8 +370,7 @@ def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     vars_to_transforms : mapping
         Free variable, or its name -> a transform of `pm.distributions.transforms`, one's own, or None for values on the
         variable's own scale.
@@ -434,8 +424,7 @@ def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = No
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     vars : sequence of str or TensorVariable, optional
         The variables to work on; all free variables of the model by default.
 
@@ -478,8 +467,7 @@ def extract_deterministics(
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     var_names : str or sequence of str, optional
         Names of deterministics; all by default.
 
@@ -539,8 +527,7 @@ def insert_deterministics(model: Model, deterministics: Sequence[DetachedDetermi
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     deterministics : sequence of DetachedDeterministic
         Names of the deterministics.
 

@@ -42,19 +42,8 @@ class NamedAxes(tuple[str, ...]):
 class _Axis:
     """A dimension.
 
-    Parameters
-    ----------
-    length : int or Dimension
-        Of what is declared along it from now on.
-    labels : tuple or None
-        Of the moment.
-
-    Attributes
-    ----------
-    static
-        The number that was its length before data came to decide it; None if they always did.
-    declared
-        The labels it had first.
+    `length`: of what is declared along it from now on. `labels`: of the moment. `static`: the number that was its
+    length before data came to decide it; None if they always did. `declared`: the labels it had first.
     """
 
     def __init__(self, length: Dim, labels: tuple[Any, ...] | None) -> None:

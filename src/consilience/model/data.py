@@ -108,6 +108,11 @@ class GivenData(Record, eq=False):
             )
         return self.numbers()
 
+    def with_gaps(self) -> GivenData:
+        """The values with NaN for those that are missing, for distributions that know what to do with them."""
+        lacking = False if self.missing is None else self.missing
+        return replace(self, values=np.where(lacking, np.nan, self.values), missing=None, masked=False)
+
     def present(self, missing: Mask) -> GivenData:
         """Those that are not missing, along one axis."""
         return replace(self, values=self.values[~missing], missing=None, masked=False)
@@ -116,22 +121,12 @@ class GivenData(Record, eq=False):
 def given_data(name: str, value: Any, total_size: Any = None, columns: bool = False) -> GivenData:
     """Data of any kind.
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    total_size : int or sequence of int, optional
-        Length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are complete;
-        None: the data are no batch.
-    columns : bool, default False
-        Whether a large matrix of few columns is copied column by column, as products read it.
-
-    Raises
-    ------
-    DtypeError
-        For what is neither numbers nor an expression.
-    ModelError
-        For a batch with missing values, and for expressions of PyMC and PyTensor.
+    `name`: for messages.
+    `total_size`: length of all data along the first axis, or a list of lengths with None, or `...`, for axes that are
+        complete; None: the data are no batch.
+    `columns`: whether a large matrix of few columns is copied column by column, as products read it.
+    Raises DtypeError for what is neither numbers nor an expression.
+    Raises ModelError for a batch with missing values, and for expressions of PyMC and PyTensor.
     """
     if isinstance(value, GivenData):
         return value
@@ -306,15 +301,7 @@ def sparse_slots(name: str, matrix: Any, slot: Callable[[str, Array], Node]) -> 
 def with_sparse_parts(values: Mapping[str, Any], find: Callable[[str], Node | None]) -> dict[str, Any]:
     """New values of data by name, those of sparse data as their parts.
 
-    Parameters
-    ----------
-    find : callable
-        The slot of a name.
-
-    Raises
-    ------
-    ShapeError
-        For a sparse matrix with another number of columns than the data have.
+    `find`: the slot of a name. Raises ShapeError for a sparse matrix with another number of columns than the data have.
     """
     found: dict[str, Any] = {}
     for name, value in values.items():

@@ -35,10 +35,7 @@ LISTED: Final = 8
 class _Place:
     """A position of a model, and the values of expressions there.
 
-    Parameters
-    ----------
-    sampled : bool, default True
-        Whether densities are those over positions, or those over points as users see them.
+    `sampled`: whether densities are those over positions, or those over points as users see them.
     """
 
     def __init__(self, model: ModelVariables, position: Floats, sampled: bool = True) -> None:

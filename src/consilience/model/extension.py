@@ -49,12 +49,7 @@ CARRYING = (Elementwise, Cast, ExpandDims, Squeeze, Transpose, MatMul, Concatena
 class Partly(Record):
     """Which elements of a variable have draws.
 
-    Parameters
-    ----------
-    there : ndarray
-        In the shape of the variable.
-    axes : tuple of int
-        Those along which some have none.
+    `there`: in the shape of the variable. `axes`: those along which some have none.
     """
 
     there: Array
@@ -64,16 +59,8 @@ class Partly(Record):
 class Extended(Record):
     """Expressions for other lengths.
 
-    Parameters
-    ----------
-    outputs : list of TensorVariable
-        What was asked for.
-    leaves : list of TensorVariable
-        Inputs for the draws of each given variable.
-    there : dict of str to TensorVariable
-        Inputs that tell which elements of the others have draws, by name.
-    lengths : sequence of int or None
-        Of all symbols.
+    `outputs`: what was asked for. `leaves`: inputs for the draws of each given variable. `there`: inputs that tell
+    which elements of the others have draws, by name. `lengths`: of all symbols.
     """
 
     outputs: list[Node]
@@ -89,21 +76,7 @@ def extended(
     given: Sequence[str],
     partly: Mapping[str, Partly],
 ) -> Extended:
-    """The outputs, with leaves for the given variables.
-
-    Parameters
-    ----------
-    lengths : sequence of int or None
-        That the present data decide.
-    partly : mapping of str to Partly
-        Those given variables of which some elements have no draws.
-
-    Raises
-    ------
-    ModelError
-    ShapeError
-        Where an expression has no meaning for other lengths.
-    """
+    """The outputs, with leaves for the given variables."""
     return _Extension(model, lengths, given, partly).of(outputs)
 
 

@@ -37,21 +37,8 @@ Chosen: TypeAlias = Mapping[str, tuple[float, Any]]
 def rescale(model: Model, chosen: Chosen) -> Model:
     """The same posterior with fields as functions of others, `x = m + s^(1 - c) x_raw`.
 
-    Parameters
-    ----------
-    chosen : Chosen
-        For each field c, from 0 to 1, and m: an array of its shape, or None for the mean of the prior, of fields that
-        have one.
-
-    Returns
-    -------
-    Model
-        A new model, with x as deterministics.
-
-    Raises
-    ------
-    ModelError
-        Where a name `x_raw` is taken.
+    `chosen`: for each field c, from 0 to 1, and m: an array of its shape, or None for the mean of the prior, of fields
+    that have one. Returns: a new model, with x as deterministics. Raises ModelError where a name `x_raw` is taken.
     """
     raws = _raws(model, chosen)
     with without_sources():
@@ -112,17 +99,8 @@ def suited(model: Model, draws: Mapping[str, Any], any_scale: bool = True) -> di
     precision of the prior. Where data tell the scale well that mean is m. Elsewhere s may become small, and x with it:
     only the mean of the prior serves then, of fields that have one, with half that c, as draws may not have come there.
 
-    Parameters
-    ----------
-    draws : mapping
-        Of all free variables, (chain, draw, …) by name.
-    any_scale : bool, default True
-        Whether fields are wanted, too, whose scale is not told well.
-
-    Returns
-    -------
-    dict of str to tuple of (float, object)
-        `c`, and m as nested lists or None, by name.
+    `draws`: of all free variables, (chain, draw, …) by name. `any_scale`: whether fields are wanted, too, whose scale
+    is not told well. Returns: `c`, and m as nested lists or None, by name.
     """
     flat = {v.name: np.asarray(draws[v.name]).reshape(-1, *np.shape(draws[v.name])[2:]) for v in model.free}
     middles = {name: flat[name].mean(axis=0) for name in fields(model) if flat[name][0].size >= LARGE}

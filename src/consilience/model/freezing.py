@@ -20,8 +20,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     dims : sequence of str, optional
         Names of dimensions whose lengths are fixed; all by default.
     data : sequence of str, optional
@@ -91,8 +90,7 @@ def freeze_model(model: Model) -> Model:
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
 
     Returns
     -------

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from consilience.backends.function import function
 from consilience.distributions.random_variable import RandomVariable, is_rows
+from consilience.elimination.addends import total
 from consilience.errors import ConsilienceError, InitialPointError, LinearAlgebraError, ModelError
 from consilience.ir import FLOATS, Input, Node, topological
 from consilience.ir.arithmetic import like, plain, without_dims
 from consilience.ir.side_tables import name_of
 from consilience.ir.text import text
 from consilience.model import diagnosis
-from consilience.model.blocks import total
 from consilience.model.extension import check_fit
 from consilience.model.joint_function import LogpDlogp
 from consilience.model.keywords import check_compile_kwargs
@@ -58,15 +58,7 @@ Outputs = Node | Sequence[Node] | Mapping[str, Node]
 class PointFunction:
     """A compiled function of a point: a mapping of the names of its inputs to values.
 
-    Parameters
-    ----------
-    inputs : sequence of TensorVariable
-        The variables a point must hold.
-
-    Attributes
-    ----------
-    f
-        The function of the inputs that occur in the outputs, by position.
+    `inputs`: the variables a point must hold. `f`: the function of the inputs that occur in the outputs, by position.
     """
 
     def __init__(
@@ -94,6 +86,9 @@ class PointFunction:
                 )
         used = {node for node in graph if isinstance(node.op, Input)}
         self.used = [node for node in self.inputs if node in used]
+        self._names, self._used = ([str(name_of(node)) for node in nodes] for nodes in (self.inputs, self.used))
+        # Versions of the data of the latest call, shapes of the inputs for these, and names that a point may have too.
+        self._latest: tuple[list[int], dict[str, tuple[int, ...]], set[str]] | None = None
         self.f = function(self.used, outputs, name=name, mode=mode)
 
     def labelled_outputs(self) -> Sequence[tuple[Node, str]]:
@@ -108,23 +103,25 @@ class PointFunction:
             check_fit(self.model, lengths)
             check_data(self.model, dict(zip(slots, values, strict=True)))
             self.model.cache[key] = True
-        shapes = {str(name_of(n)): known_shape(n.static_shape, lengths, str(name_of(n))) for n in self.inputs}
-        others = {str(v.value.name) for v in self.model.free}
-        arrays = dict(zip(self.inputs, point_arrays(point, shapes, others).values(), strict=True))
-        return self.f(*(arrays[node] for node in self.used))
+            self._latest = None
+        if self._latest is None or self._latest[0] != versions:
+            shapes = {
+                name: known_shape(n.static_shape, lengths, name)
+                for n, name in zip(self.inputs, self._names, strict=True)
+            }
+            self._latest = versions, shapes, {str(v.value.name) for v in self.model.free}
+        arrays = point_arrays(point, *self._latest[1:])
+        return self.f(*[arrays[name] for name in self._used])
 
     def positional(self, *values: npt.ArrayLike) -> Any:
         """The outputs at values of the inputs, in their order."""
-        return self(dict(zip([str(name_of(node)) for node in self.inputs], values, strict=True)))
+        return self(dict(zip(self._names, values, strict=True)))
 
 
 class LogpFunction:
     """The log density as a function of a point, -inf where it cannot be computed.
 
-    Attributes
-    ----------
-    f
-        The function of the value variables beneath.
+    `f`: the function of the value variables beneath.
     """
 
     def __init__(self, compiled: Callable[..., Any], sum: bool) -> None:
@@ -257,6 +254,8 @@ class ModelFunctions(ModelVariables):
             "llvm" (machine code, the default), "c" (through the system's C compiler) or "reference" (NumPy).
         point_fn : bool, default True
             The function takes a point (a mapping of names to values); False: values by position.
+        **ignored : object
+            Other keywords of PyMC, without effect.
         """
         check_compile_kwargs(ignored)
         return _compiled(self, without_dims(outs), inputs, mode, point_fn)
@@ -276,9 +275,17 @@ class ModelFunctions(ModelVariables):
         Parameters
         ----------
         vars : Chosen, optional
-            As in `logp`; mode, point_fn as in `compile_fn`.
+            As in `logp`.
         jacobian, sum : bool, default True
             As in `logp`; mode, point_fn as in `compile_fn`.
+        jacobian, sum : bool, default True
+            As in `logp`.
+        mode : str, optional
+            As in `compile_fn`.
+        point_fn : bool, default True
+            As in `compile_fn`.
+        **ignored : object
+            Other keywords of PyMC, without effect.
 
         Returns
         -------
@@ -340,6 +347,8 @@ class ModelFunctions(ModelVariables):
             Extra values; the default starting point if none is given.
         ravel_inputs : bool, optional
             Whether a call takes one flat vector, or one value per variable.
+        **ignored : object
+            Other keywords of PyMC, without effect.
         """
         check_compile_kwargs(ignored)
         return LogpDlogp(self, grad_vars, tempered, initial_point, bool(ravel_inputs))
@@ -358,7 +367,11 @@ class ModelFunctions(ModelVariables):
         n : int, default 1000
             Number of calls.
         point : Point, optional
-            Where; the default starting point if none is given.
+            Where the function is called; the default starting point if none is given.
+        mode : str, optional
+            As in `compile_fn`.
+        **ignored : object
+            Other keywords of PyMC, without effect.
         """
         check_compile_kwargs(ignored)
         at = self.initial_point() if point is None else point
@@ -405,6 +418,8 @@ class ModelFunctions(ModelVariables):
 
         Parameters
         ----------
+        point : Point, optional
+            Values of the variables by name; the default starting point if none is given.
         fn : str, default 'logp'
             "logp"; "dlogp": the gradient too; "random": whether each variable can be drawn.
         verbose : bool, default False

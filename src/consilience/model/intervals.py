@@ -187,10 +187,7 @@ def in_intervals(model: Model, names: Collection[str]) -> tuple[Model, list[str]
 
     The variables are free in it as before, with the bounds of their interval; only deterministics depend on them.
 
-    Raises
-    ------
-    ConsilienceError
-        Where an interval's mass, or a draw in it, does not follow from the distribution.
+    Raises ConsilienceError where an interval's mass, or a draw in it, does not follow from the distribution.
     """
     jumps = stepwise(model)
     made, added = model, list[str]()

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.function import function
+from consilience.elimination.addends import total
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, tensor_input
 from consilience.ir.side_tables import without_sources
-from consilience.model.blocks import total
 from consilience.model.layout import point_arrays
 from consilience.model.starting_point import initial_point
 from consilience.model.value_graphs import Chosen, differentiable, factors

@@ -43,21 +43,12 @@ def take(
 ) -> None:
     """Pass over keywords without meaning; refuse the others.
 
-    Parameters
-    ----------
-    ignored : mapping of str to str or None
-        Keywords that have no effect, each with the sentence that says so, once per process; None: nothing need be said.
-    accepted : collection of str, default ()
-        The function's own keywords, for the proposal.
-    absent : mapping of str to str, optional
-        Keywords that PyMC has and we have not, each with what to use in their place.
-    spelled : mapping of str to str, optional
-        Further words that may be meant, with how they are written.
-
-    Raises
-    ------
-    TypeError
-        For every other keyword, with the nearest one.
+    `ignored`: keywords that have no effect, each with the sentence that says so, once per process; None: nothing need
+        be said.
+    `accepted`: the function's own keywords, for the proposal.
+    `absent`: keywords that PyMC has and we have not, each with what to use in their place.
+    `spelled`: further words that may be meant, with how they are written.
+    Raises TypeError for every other keyword, with the nearest one.
     """
     for name, value in given.items():
         if name == "compile_kwargs" and value is not None and name in ignored:

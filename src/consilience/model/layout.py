@@ -47,10 +47,7 @@ class Stretch(Record):
 class Layout(Record):
     """All stretches, in the order in which the variables were declared.
 
-    Parameters
-    ----------
-    lengths : mapping of dims.Atom to int or Dimension
-        Those that data decide, for maps whose bounds depend on data.
+    `lengths`: those that data decide, for maps whose bounds depend on data.
     """
 
     stretches: tuple[Stretch, ...]
@@ -147,12 +144,7 @@ def point_arrays(
 ) -> dict[str, npt.NDArray[Any]]:
     """Values of the entries that a point must have, in the order of `shapes`; it may have `others` besides.
 
-    Raises
-    ------
-    ModelError
-        For entries that are missing or unknown.
-    ShapeError
-        For values of another shape.
+    Raises ModelError for entries that are missing or unknown. Raises ShapeError for values of another shape.
     """
     unknown = [str(name) for name in point if name not in shapes and name not in others]
     if unknown:

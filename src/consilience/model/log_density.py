@@ -18,8 +18,9 @@ import numpy.typing as npt
 from consilience.backends.registry import Bound
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.seeds import hashed
+from consilience.elimination.marginal import Sum
 from consilience.errors import MissingPackageError, ModelError, ShapeError
-from consilience.faces import face
+from consilience.first_use import face
 from consilience.ir import Node
 from consilience.model.blocks import Needs, Restricted, is_separable, restricted
 from consilience.model.extension import check_fit
@@ -109,6 +110,11 @@ class ModelDensity:
             return (-np.inf if status or np.isnan(logp[0]) else float(logp[0])), gradient_values[0]
         return float(logp[0]), gradient_values[0]
 
+    @property
+    def integrated(self) -> dict[str, str]:
+        """Variables that are integrated out and drawn again, by name, and how, in words."""
+        return {one.variable.name: one.kind for one in self._programs.terms.sums if not isinstance(one, Sum)}
+
     def why_whole(self) -> str:
         """Why threads can take no part of an evaluation, where `chunks` is 0."""
         from consilience.model.joined_rows import why_whole  # said to who asks for threads in vain
@@ -140,6 +146,11 @@ class ModelDensity:
     def graph(self) -> list[Node]:
         """All terms that are summed, as functions of each variable's unconstrained value and of the data."""
         return self._programs.terms.all
+
+    @property
+    def values_of_terms(self) -> list[Node]:
+        """The values of the free variables that the terms of `graph` are functions of."""
+        return self._programs.terms.values
 
     @cached_property
     def _flat(self) -> Library:
@@ -227,6 +238,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         deterministics : bool or sequence of str, default True
             Whether what is `derived` is computed too, or names of values of any kind: then these alone.
 
@@ -263,6 +276,8 @@ class ModelDensity:
 
         Parameters
         ----------
+        positions : ndarray
+            Positions, float64 (draw, coordinate).
         seeds : ndarray, optional
             Int64 (draws,), of the simulations where there are `simulated` variables.
 

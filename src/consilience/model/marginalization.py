@@ -12,6 +12,7 @@ from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt, names_in
 from consilience.model.model import Model
 from consilience.model.terms import terms_of
+from consilience.model.trees import refuse_trees
 from consilience.model.variables import FreeVariable
 
 
@@ -29,8 +30,7 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     rvs_to_marginalize : str or TensorVariable or sequence of str or TensorVariable
         Free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
         NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take more there is no
@@ -76,20 +76,26 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
 
 
 def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -> Model:
-    """A model whose density is integrated over all values of normal variables, which chains then need not move.
+    """A model whose density is integrated over all values of continuous variables, which chains then need not move.
 
-    The log density has to be quadratic in the variables: they have normal distributions (or Flat, MvNormal, a random
-    walk …), and other normal distributions depend on them by their means, linearly. All that is not quadratic in
-    them, such as scales, may depend on anything else. Elements that are independent of each other given all others,
-    as effects of groups, are integrated one by one; others together, by a factorisation of their precision at each
-    evaluation. `pm.recover_marginals` draws the variables afterwards.
+    `pm.sample` does so where it pays. The log density has to be of one of two forms in the variables:
+
+    - Quadratic: they have normal distributions (or Flat, MvNormal, a random walk …), and other normal distributions
+      depend on them by their means, linearly. All that is not quadratic in them, such as scales, may depend on
+      anything else. Elements that are independent of each other given all others, as effects of groups, are integrated
+      one by one; others together, by a factorisation of their precision at each evaluation: a sparse one for walks and
+      fields whose neighbours alone act on each other, as far as the pattern does not depend on `pm.Data`.
+    - Linear in sufficient statistics, each element on its own: Gamma rates of Poisson counts, of exponential and of
+      Gamma times, also censored ones; Beta probabilities of Bernoulli, binomial and geometric counts; inverse Gamma
+      variances and Gamma precisions of normal data; Dirichlet shares of categories.
+
+    `pm.recover_marginals` draws the variables afterwards.
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     rvs_to_collapse : str or TensorVariable or sequence of str or TensorVariable
-        Free variables on the whole real line, or their names: integrated out together.
+        Free continuous variables, or their names: integrated out together.
 
     Returns
     -------
@@ -103,8 +109,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
     KeyError
         For unknown names.
     ModelError
-        For variables that are not free, not continuous or have a bounded support, and where a term of the density is
-        not quadratic in them, with its name.
+        For variables that are not free or not continuous, and where the density has neither form.
 
     See Also
     --------
@@ -121,16 +126,25 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
     ['scale']
     """
     names = names_in(model, rvs_to_collapse)
+    refuse_trees(model, "`pm.collapse`", names)
+    from consilience.elimination.conjugate import family_of  # few models need it
+
     found = {v.name: v for v in model.free}
     for name in names:
         _check_random(model, name, "integrate over")
         variable = found[name]
         if not variable.continuous:
             raise ModelError(f"`{name}` ({variable.node.op!r}) is discrete; `pm.marginalize` sums it out.")
-        if variable.transform is not None or not isinstance(support_of(variable.node), Real | RealVector):
+        real = isinstance(support_of(variable.node), Real | RealVector)
+        if (real and variable.transform is not None) or not variable.inside:
             raise ModelError(
-                f"`{name}` ({variable.node.op!r}) does not have all real numbers as values, so no integral of a normal "
-                "density is known; only variables with a normal distribution can be collapsed."
+                f"`{name}` ({variable.node.op!r}) has a transform of its own, which leaves out a part of its values; "
+                "only variables with the default transform can be collapsed."
+            )
+        if not real and family_of(support_of(variable.node)) is None:
+            raise ModelError(
+                f"`{name}` ({variable.node.op!r}) has a support over which no integral is known; only variables on the "
+                "real line, positive ones, probabilities and shares can be collapsed."
             )
         if not all(isinstance(n, int) for n in variable.node.static_shape):
             raise ModelError(
@@ -138,14 +152,16 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
                 "fixes it."
             )
     with without_sources():
-        _check_quadratic(model, [found[name] for name in names])
+        normal = [found[n] for n in names if isinstance(support_of(found[n].node), Real | RealVector)]
+        if normal:
+            _check_quadratic(model, normal)
         made = without_variables(model, names)
         terms_of(made)  # what cannot be integrated is refused now, not when the model is used
     return made
 
 
 def _check_quadratic(model: Model, chosen: Sequence[FreeVariable]) -> None:
-    from consilience.model.gaussian_integral import is_quadratic, listed  # few models need it
+    from consilience.elimination.gaussian_integral import is_quadratic, listed  # few models need it
 
     terms = terms_of(model)
     leaves = [value for value, v in zip(terms.values, model.free, strict=True) if v in chosen]

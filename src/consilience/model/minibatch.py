@@ -25,10 +25,10 @@ from consilience.rewrite.rules import simplify
 
 
 def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
-    """The same random rows of several arrays, drawn anew, with replacement, whenever a function is evaluated.
+    """Random rows of one or several arrays, the same rows of all; drawn with replacement at every evaluation.
 
-    Give `total_size=` to the distribution that observes them. The density is then right on average and differs from
-    one evaluation to the next, which `pm.sample` refuses.
+    Give `total_size=` to the distribution that observes the batch. The log density is then right on average, but it
+    differs between evaluations, so `pm.sample` refuses it. Use it with `pm.fit`.
 
     Parameters
     ----------
@@ -106,14 +106,7 @@ def check_length(batch: int, data: int) -> None:
 class Batch(Record):
     """Rows drawn at random.
 
-    Parameters
-    ----------
-    node : TensorVariable
-        The variable that draws them.
-    length : int
-        How many.
-    data : int
-        Length of the data they are drawn from.
+    `node`: the variable that draws them. `length`: how many. `data`: length of the data they are drawn from.
     """
 
     node: Node
@@ -124,12 +117,7 @@ class Batch(Record):
 def batches_of(outputs: Iterable[Node], lengths: Lengths) -> list[Batch]:
     """All batches that expressions depend on, at these lengths.
 
-    Raises
-    ------
-    ModelError
-        Where one is longer than the data.
-    ShapeError
-        Where its data have several lengths.
+    Raises ModelError where one is longer than the data. Raises ShapeError where its data have several lengths.
     """
     outputs = list(outputs)
     found = [node for node in random_variables(outputs) if is_rows(node)]

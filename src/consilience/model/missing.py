@@ -23,10 +23,8 @@ def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
 
     Vectors that lack as wholes are elements of their batch; those of which some numbers lack are divided.
 
-    Raises
-    ------
-    ModelError
-        For distributions whose elements are neither independent nor can be parted, and for a single number.
+    Raises ModelError for distributions whose elements are neither independent nor can be parted, and for a single
+    number.
     """
     if not mask.ndim:
         raise ModelError(f"`{name}` is one number, which is missing: leave `observed` out, and it is a free variable.")

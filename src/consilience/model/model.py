@@ -59,26 +59,34 @@ class InitialValues(dict[Node, Any]):
 
 
 class Model(ModelFunctions):
-    """A probabilistic model in PyMC's vocabulary; use it as a context manager.
+    """A probabilistic model. Use it as a context manager: `with pm.Model() as model:`.
+
+    Variables, data and potentials that are declared inside the `with` block belong to the model.
 
     Parameters
     ----------
-    *arguments : TensorLike
-        Arguments.
-    **named : TensorLike
-        Arguments by name.
+    name : str, default ''
+        Prefix of the names of all variables: `name::`.
+    coords : mapping, optional
+        Labels of dimensions: name -> sequence of labels.
+    check_bounds : bool, default True
+        False leaves out of the log density the checks that make it NaN or -inf for parameters out of range, such as a
+        negative scale. Use it for models in which no parameter can be out of range. A model inside another one takes
+        the value of that one.
+    model : Model, optional
+        The model that this one is a part of; by default the one whose `with` block this is. None: no part of another
+        model.
 
     Attributes
     ----------
-    name
-        Prefix `name::` of all variables.
+    free_RVs
+        The free random variables, in the order of their declaration.
+    observed_RVs
+        The observed random variables.
+    deterministics
+        The named deterministics.
     coords
-        Labels of dimensions: name -> sequence of labels.
-    check_bounds
-        False leaves out of the density what makes it NaN for parameters out of range, such as a negative scale: for
-        models in which none can occur; a part of another model does as that one.
-    model
-        The model of which this is a part; the one around by default.
+        Labels of dimensions by name.
 
     See Also
     --------
@@ -307,12 +315,11 @@ class Model(ModelFunctions):
 
 
 def modelcontext(model: Model | None = None) -> Model:
-    """The given model, or the innermost one of the context stack.
+    """The given model, or that of the innermost enclosing `with` block.
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------
@@ -348,8 +355,7 @@ def clone_model(model: Model) -> Model:
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
 
     Returns
     -------
@@ -385,23 +391,22 @@ def _dims_for(value: Any, dims: DimensionNames) -> DimensionNames:
 
 
 def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
-    """Keep the values of an expression under a name.
+    """Keep the values of an expression in the results, under a name. It does not change the density.
 
     Parameters
     ----------
     name : str
-        Name shown when the expression is printed.
+        Name in the model and in results.
     var : TensorLike
         The expression.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    dims : DimensionNames, optional
+    model : ...
+    dims : str or sequence of str, optional
         Names of the axes; their lengths come from the model's coords.
 
     Returns
     -------
     TensorVariable
-        The expression under its name.
+        The expression itself.
 
     See Also
     --------
@@ -423,23 +428,22 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
 
 
 def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
-    """Add a term to the model's log density; all its elements are summed.
+    """Add a term to the log density of the model, such as a constraint or a likelihood written by hand.
 
     Parameters
     ----------
     name : str
-        Name shown when the expression is printed.
+        Name in the model.
     var : TensorLike
-        The expression.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    dims : DimensionNames, optional
+        The term, an expression. Its elements are added.
+    model : ...
+    dims : str or sequence of str, optional
         Names of the axes; their lengths come from the model's coords.
 
     Returns
     -------
     TensorVariable
-        The term under its name.
+        The term itself.
 
     See Also
     --------
@@ -469,12 +473,11 @@ def model_to_graphviz(
     node_formatters: model_graph.Formatters | None = None,
     include_dim_lengths: bool = True,
 ) -> Any:
-    """What depends on what in a model, as a `graphviz.Source`, with plates of equal axes.
+    """Draw the graph of a model with its plates, by the package graphviz.
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : sequence of str, optional
         Leave out all but these and what they depend on.
     formatting : str, default 'plain'
@@ -499,9 +502,9 @@ def model_to_graphviz(
     Raises
     ------
     ImportError
-        Without the package `graphviz`.
+        If the Python package graphviz is not installed.
     ValueError
-        For another kind.
+        If `formatting` has another value.
 
     See Also
     --------
@@ -534,12 +537,9 @@ def model_to_mermaid(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    model, var_names : ...
     formatting : str, default 'plain'
-        "plain" or "latex" labels.
+        "plain": the distribution of each variable; "plain_with_params": its parameters too.
     include_dim_lengths : bool, default True
         Whether plates show the lengths of their dims.
 
@@ -576,12 +576,9 @@ def model_to_networkx(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    model, var_names : ...
     formatting : str, default 'plain'
-        "plain" or "latex" labels.
+        "plain": the distribution of each variable; "plain_with_params": its parameters too.
     node_formatters : model_graph.Formatters, optional
         Per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the variable and gives
         attributes of its node.
@@ -623,8 +620,7 @@ def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = Fa
     ----------
     *points : object
         Mappings of names to values.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     filter_model_vars : bool, default False
         Leave out what is no value variable of the model.
     **values : object
@@ -665,30 +661,29 @@ def Data(
     mutable: bool | None = None,
     model: Model | None = None,
 ) -> Node:
-    """Data under a name that can be exchanged later with `set_data`.
+    """Add data to the model under a name. `set_data` can replace their values later, also with other lengths.
 
     Parameters
     ----------
     name : str
-        Name shown when the expression is printed.
+        Name in the model.
     value : array_like
-        An array; a sparse matrix of SciPy gives a sparse variable. Its parts are data "name.data", "name.indices",
-        "name.indptr" and "name.shape"; its number of columns stays.
-    dims : DimensionNames, optional
-        Names of the axes; a length that has no labels yet is the data's.
-    coords : mapping of str to Labels, optional
-        Labels of dimensions.
+        The data. A sparse matrix of SciPy gives a sparse variable: its parts are data "name.data", "name.indices",
+        "name.indptr" and "name.shape", and its number of columns cannot change.
+    dims : str or sequence of str, optional
+        Names of the axes. A dimension without labels takes its length from the data.
+    coords : mapping, optional
+        Labels of dimensions to add to the model, by name.
     infer_dims_and_coords : bool, default False
-        Take both from the named axes of a `DataArray`, `DataFrame` or `Series`.
+        True: take dims and coords from the named axes of a `DataArray`, `DataFrame` or `Series`.
     mutable : bool, optional
-        Of no effect, for PyMC's sake: all data can be exchanged.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+        Accepted for PyMC's sake, without effect: all data can be replaced.
+    model : ...
 
     Returns
     -------
     TensorVariable
-        The data, an input whose value `set_data` exchanges.
+        The data, as an input of expressions.
 
     See Also
     --------
@@ -726,21 +721,21 @@ def set_data(
     *,
     coords: Mapping[str, Labels] | None = None,
 ) -> None:
-    """Exchange the values of several data slots; `coords` gives new labels of dimensions that change.
+    """Replace the values of data containers of a model.
 
     Parameters
     ----------
     new_data : mapping of str to array_like
-        New values by the name of the data.
+        New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it.
     model : Model, optional
         The model; by default that of the enclosing `with` block.
-    coords : mapping of str to Labels, optional
-        Labels of dims.
+    coords : mapping, optional
+        New labels of dimensions whose length changes, by name.
 
     Returns
     -------
     None
-        Nothing: the model has the new values.
+        The model has the new values.
 
     See Also
     --------

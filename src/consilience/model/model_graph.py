@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-from consilience.errors import ModelError, shown
+import numpy as np
+
+from consilience.errors import ArgumentError, ModelError, shown
 from consilience.ir import Node, topological
 from consilience.model.layout import known_shape
 from consilience.model.observation import slot_values
@@ -37,8 +39,12 @@ class NodeType(StrEnum):
     ----------
     value : str
         Name of a kind, such as "Free Random Variable".
-    names, module, qualname, type, start, boundary : object, optional
+    names, module, qualname, type : object, optional
         Of Python's enumerations: for making others.
+    start : int, default 1
+        Of Python's enumerations.
+    boundary : object, optional
+        Of Python's enumerations.
 
     See Also
     --------
@@ -96,14 +102,8 @@ def model_graph(
 ) -> ModelGraph:
     """What depends on what among the named variables.
 
-    Parameters
-    ----------
-    var_names : sequence of str, optional
-        Leave out all but these and what they depend on.
-    formatting : str, default 'plain'
-        "plain": names of distributions; "plain_with_params": their parameters, too.
-    include_dim_lengths : bool, default True
-        Whether plates tell the lengths of dims.
+    `var_names`: leave out all but these and what they depend on. `formatting`: "plain": names of distributions;
+    "plain_with_params": their parameters, too. `include_dim_lengths`: whether plates tell the lengths of dims.
     """
     if formatting not in FORMATS:
         raise ValueError(f"`formatting` must be one of {', '.join(map(repr, FORMATS))}, got {formatting!r}.")
@@ -201,6 +201,8 @@ def dot(
     attributes: Attributes | None = None,
 ) -> str:
     """The graph in the language of Graphviz; `figsize` in inches, `attributes` of vertices in place of ours."""
+    if isinstance(dpi, bool) or not isinstance(dpi, int | np.integer) or dpi < 1:
+        raise ArgumentError(f"`dpi` must be a whole number of dots per inch, got {dpi!r}.")
     written = ["digraph {", f"  dpi={dpi}"]
     if figsize is not None:
         written.append(f'  size="{figsize[0]},{figsize[1]}"')
@@ -238,10 +240,7 @@ def graphviz(
 ) -> Any:
     """The graph as a `graphviz.Source`, which notebooks show.
 
-    Parameters
-    ----------
-    save : str, optional
-        A file to draw it into, its format by its suffix (needs the programs of Graphviz).
+    `save`: a file to draw it into, its format by its suffix (needs the programs of Graphviz).
     """
     try:
         import graphviz as library

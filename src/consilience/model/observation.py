@@ -36,18 +36,7 @@ Array = npt.NDArray[Any]
 
 
 def conditioned(name: str, rv: Node, given: GivenData, check_bounds: bool) -> tuple[Node, Node, Node | None]:
-    """A variable, its data, and how many observations each of them stands for where they are a batch.
-
-    Parameters
-    ----------
-    check_bounds : bool
-        False: a variable of whole numbers may have floats as data, and is one of floats then.
-
-    Raises
-    ------
-    Exception
-        As `data_of`.
-    """
+    """A variable, its data, and how many observations each of them stands for where they are a batch."""
     rv = rv if check_bounds else _of_real_numbers(rv, given)
     return rv, data_of(name, rv, given), None if given.sizes is None else _weight(rv, given.sizes)
 
@@ -55,13 +44,8 @@ def conditioned(name: str, rv: Node, given: GivenData, check_bounds: bool) -> tu
 def data_of(name: str, rv: Node, given: GivenData) -> Node:
     """Data in the type of their variable, as far as they are known in its support.
 
-    Raises
-    ------
-    ShapeError
-    DtypeError
-        For expressions of others than data.
-    SupportError
-        For missing values, numbers that are not whole where such are needed, and others outside the support.
+    Raises ShapeError. Raises DtypeError for expressions of others than data. Raises SupportError for missing values,
+    numbers that are not whole where such are needed, and others outside the support.
     """
     if isinstance(given.values, Node):
         order = topological([given.values])

@@ -23,6 +23,7 @@ from consilience.distributions.densities import (
 )
 from consilience.distributions.parameters import is_known, known_value
 from consilience.distributions.random_variable import RandomVariable, fresh_keys, random_variables
+from consilience.elimination.marginal import drawn_again, placeholders, summed_out
 from consilience.errors import ConsilienceWarning, ModelError, ShapeError
 from consilience.ir import Node, constant, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
@@ -30,7 +31,6 @@ from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import without_sources
 from consilience.model import observation
 from consilience.model.extension import Partly, check_fit, extended
-from consilience.model.marginal import drawn_again, placeholders, summed_out
 from consilience.model.observation import slot_values
 from consilience.model.programs import kept, values_of_draws
 from consilience.model.variables import ModelVariables
@@ -53,30 +53,14 @@ def predict(
 ) -> dict[str, Array]:
     """Values of named variables in `count` draws; draw number i depends on the seed and i alone.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Random variables and deterministics wanted.
-    given : mapping of str to ndarray
-        Values of variables that are not drawn anew: arrays (count, …).
-    with_data : bool, default False
-        Whether observed variables are their data, and not drawn anew.
-    partly : mapping of str to Partly, optional
-        Given variables of which only some elements have values; the others are drawn.
-    first : int, default 0
-        Number of the first draw.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Per name an array (count, …).
-
-    Raises
-    ------
-    ModelError
-        For unknown names.
-    ShapeError
-        Where given values do not fit the present data.
+    `names`: random variables and deterministics wanted.
+    `given`: values of variables that are not drawn anew: arrays (count, …).
+    `with_data`: whether observed variables are their data, and not drawn anew.
+    `partly`: given variables of which only some elements have values; the others are drawn.
+    `first`: number of the first draw.
+    Returns: per name an array (count, …).
+    Raises ModelError for unknown names.
+    Raises ShapeError where given values do not fit the present data.
     """
     slots, values, _, lengths = slot_values(model, drawn=not with_data)
     _check_known(model, [*names, *given])
@@ -140,17 +124,8 @@ def log_likelihood(
 ) -> dict[str, Array]:
     """Log density of each event of random variables on their own scales, given draws of all free ones.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Observed variables, or free ones.
-    given : mapping of str to ndarray
-        Values of the free variables: arrays (count, …).
-
-    Returns
-    -------
-    dict of str to ndarray
-        Per name an array (count, …) with the batch shape of the variable.
+    `names`: observed variables, or free ones. `given`: values of the free variables: arrays (count, …). Returns: per
+    name an array (count, …) with the batch shape of the variable.
     """
     slots, values, _, lengths = slot_values(model)
     check_fit(model, lengths)
@@ -209,19 +184,7 @@ def _alone(
 def recover(
     model: ModelVariables, given: Mapping[str, Array], count: int, seed: int
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Draws of the marginalized variables for draws of all free ones, data included in what is known.
-
-    Parameters
-    ----------
-    given : mapping of str to ndarray
-        Values of the free variables: arrays (count, …).
-
-    Returns
-    -------
-    tuple of (dict of str to ndarray, dict of str to ndarray)
-        Per marginalized variable an array (count, …), and log probabilities of its values (count, …, values), for those
-        on which anything depends.
-    """
+    """Draws of the marginalized variables for draws of all free ones, data included in what is known."""
     (drawn, weights, _), results = _recovered(model, given, count, seed, "llvm")
     rest = iter(results)
     return {name: next(rest) for name in drawn}, {name: next(rest) for name in weights}
@@ -243,11 +206,8 @@ def _recovered(
 ) -> tuple[tuple[list[str], list[str], list[str]], list[Array]]:
     """Draws of marginalized variables and log probabilities of their values, or which sums fewer of these settle.
 
-    Returns
-    -------
-    tuple of (tuple of (list of str, list of str, list of str), list of ndarray)
-        Names of those that are drawn, of those that have probabilities, and of those without end; arrays of the first
-        two one after the other, or of the third.
+    Returns: names of those that are drawn, of those that have probabilities, and of those without end; arrays of the
+    first two one after the other, or of the third.
     """
     slots, values, _, lengths = slot_values(model)
     fixed = list(given)
@@ -353,10 +313,7 @@ def compiled_draws(
 def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -> list[str]:
     """The free variables that predictions of `names` draw from their prior, `given` being known.
 
-    Raises
-    ------
-    ModelError
-        Where one has no random generator.
+    Raises ModelError where one has no random generator.
     """
     _check_known(model, names)
     stop = {model.named[n] for n in given}

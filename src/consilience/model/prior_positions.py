@@ -40,10 +40,7 @@ def prior_positions(
 ) -> Floats:
     """Positions (draw, coordinate), at most `count`: draws that have no value, or no finite one, are left out.
 
-    Parameters
-    ----------
-    centre : ndarray
-        Position around which variables lie from which nothing can be drawn, float64 (dimension,).
+    `centre`: position around which variables lie from which nothing can be drawn, float64 (dimension,).
     """
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
     leaves: dict[Node, Stretch] = {}

@@ -14,21 +14,22 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.operations import operations
 from consilience.backends.registry import Bound, Executable
 from consilience.backends.registry import backend as find_backend
 from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.collection import collection_paused
+from consilience.elimination.addends import total
+from consilience.elimination.marginal import drawn_again, recovered
 from consilience.errors import ConsilienceWarning, LinearAlgebraError, MissingRuleError, OutOfBoundsError, Status
 from consilience.ir import Node, constant, substitute, tensor_input
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.blocks import Needs, compile_block, flat, part_of, total
+from consilience.model.blocks import Needs, compile_block, flat, part_of
 from consilience.model.layout import layout_of
-from consilience.model.marginal import drawn_again, recovered
 from consilience.model.minibatch import batches_of, chosen_by, has_batches
-from consilience.model.operations import operations
 from consilience.model.terms import check_closed, simulated, terms_of, with_key
 from consilience.model.variables import ModelVariables
 from consilience.ops import cast
@@ -85,16 +86,10 @@ def once(
 class DensityPrograms:
     """The log density of a model for data of given shapes, and other programs made of its terms.
 
-    Attributes
-    ----------
-    inputs, outputs
-        Of `compiled`: the position, and the rows of batches where there are any; log density and gradient.
-    static_slots
-        The leaves of data in `outputs`.
-    deterministics
-        By name, as expressions of the variables' values.
-    summed
-        By name, as declared, variables that are drawn again after they were summed out, and deterministics of them.
+    `inputs`, `outputs`: of `compiled`: the position, and the rows of batches where there are any; log density and
+    gradient. `static_slots`: the leaves of data in `outputs`. `deterministics`: by name, as expressions of the
+    variables' values. `summed`: by name, as declared, variables that are drawn again after they were summed out, and
+    deterministics of them.
     """
 
     def __init__(
@@ -256,20 +251,12 @@ def values_of_draws(
 ) -> tuple[list[Array], bool]:
     """One array (count, …) per output, and whether every draw has values.
 
-    Parameters
-    ----------
-    inputs : sequence of tuple of (ndarray, bool)
-        Per input an array, and whether its first axis counts draws.
-    names : sequence of str
-        Of the outputs, for messages.
-    model : ModelVariables
-        That they are of, likewise.
-
-    Raises
-    ------
-    OutOfBoundsError
-    LinearAlgebraError
-        Where no draw has its matrix factorisations. Where some have not, their values are NaN, with a warning.
+    `inputs`: per input an array, and whether its first axis counts draws.
+    `names`: of the outputs, for messages.
+    `model`: that they are of, likewise.
+    Raises OutOfBoundsError.
+    Raises LinearAlgebraError where no draw has its matrix factorisations. Where some have not, their values are NaN,
+        with a warning.
     """
     results, status = code.map(inputs, count)
     if status == Status.OK:

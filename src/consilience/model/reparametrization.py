@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from consilience import distributions
+from consilience.analysis.separability import links
 from consilience.distributions import context
 from consilience.distributions.autoregression import AR
 from consilience.distributions.densities import parameter_violation, with_shape
@@ -29,7 +30,6 @@ from consilience.ir import Node, constant, constant_value, substitute, tensor_in
 from consilience.ir.side_tables import set_name, without_sources
 from consilience.model.conditioning import Rebuilt, named_in, names_in
 from consilience.model.model import Model
-from consilience.model.separability import links
 from consilience.model.variables import FreeVariable, ModelVariables
 from consilience.ops import Elementwise
 from consilience.ops.elementwise import cast
@@ -70,8 +70,7 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     var_names : Names or mapping
         Free variables, or their names: of a location-scale family (Normal, StudentT, Laplace, Cauchy, Logistic, Gumbel,
         Moyal, HalfNormal, HalfCauchy, HalfStudentT); of a distribution that draws by a function of standard normal
@@ -161,12 +160,8 @@ def _degree(name: str, node: Node, given: Any) -> Node | None:
 def written_by(model: Model, graphs: Mapping[str, Node], raws: Mapping[str, Mapping[str, Node]]) -> Model:
     """The model with free variables as functions of others, which take their places.
 
-    Parameters
-    ----------
-    graphs : mapping of str to TensorVariable
-        The functions by the names of the variables.
-    raws : mapping of str to mapping of str to TensorVariable
-        The others by the ends of their names, for each variable.
+    `graphs`: the functions by the names of the variables. `raws`: the others by the ends of their names, for each
+    variable.
     """
     rebuilt = Rebuilt(model, graphs, set()).model(dict.fromkeys(graphs, "named_deterministics"))
     made = {v.name: [v] for v in rebuilt.free}
@@ -315,8 +310,7 @@ def recenter(model: Model, var_names: Names) -> Model:
 
     Parameters
     ----------
-    model : Model
-        The model.
+    model (given) : ...
     var_names : Names
         Deterministics, or their names: affine in a free variable of their shape, element by element, which is Normal,
         StudentT, Laplace, Cauchy or Logistic; or the exponential of such an expression of a Normal; or vectors `mu +

@@ -68,26 +68,17 @@ def resampling(
     sample_vars: Collection[str] = (),
     freeze_vars: Collection[str] = (),
     lacking: Mapping[str, str] | None = None,
+    followed: Collection[str] = (),
 ) -> Resampling:
     """What is drawn, computed and taken from a trace for predictions of `outputs`.
 
-    Parameters
-    ----------
-    in_trace : collection of str
-        Names that the trace has draws of.
-    changed : mapping of str to str
-        Names of data and dimensions that differ from those of the trace -> how.
-    sample_vars : collection of str, default ()
-        Random variables to be drawn although the trace has them, and deterministics.
-    freeze_vars : collection of str, default ()
-        Variables of the trace to be used without doubt, deterministics too.
-    lacking : mapping of str to str, optional
-        Labels along variables of which the trace holds draws, but none for these -> in words.
-
-    Raises
-    ------
-    ModelError
-        Where names are unknown, on both lists, or frozen without draws.
+    `in_trace`: names that the trace has draws of.
+    `changed`: names of data and dimensions that differ from those of the trace -> how.
+    `sample_vars`: random variables to be drawn although the trace has them, and deterministics.
+    `freeze_vars`: variables of the trace to be used without doubt, deterministics too.
+    `lacking`: labels along variables of which the trace holds draws, but none for these -> in words.
+    `followed`: variables of which the trace holds what gives their values for any data, as trees do.
+    Raises ModelError where names are unknown, on both lists, or frozen without draws.
     """
     random = {v.name: v.node for v in (*model.variables, *model.marginalized)}
     deterministics = {**model.named_deterministics, **model.conditional_deterministics}
@@ -132,8 +123,9 @@ def resampling(
         if kept[n] in needed
     }
     doubtful = {}
+    taken |= {n: "the trees of the trace give it at the present rows" for n in taken if n in followed}
     for name in taken:
-        if name not in freeze_vars:
+        if name not in freeze_vars and name not in followed:
             acting = topological(kept[name].inputs, stop=taken_nodes.__contains__)
             doubts = [changed[d] for d in model.dims_of.get(name, ()) if d is not None and d in changed]
             doubts += [changed[names_of[n]] for n in acting if n in names_of and names_of[n] in changed]

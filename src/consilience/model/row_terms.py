@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from consilience.analysis.separability import Link, Links, links_of_op
 from consilience.errors import SamplingError
 from consilience.ir import Node, topological
 from consilience.ir import dimension as dims
 from consilience.ir.lengths import symbols_in
-from consilience.model.separability import Link, Links, links_of_op
 from consilience.model.terms import Terms
 from consilience.model.variables import ModelVariables
 from consilience.ops import Elementwise
 from consilience.ops.elementwise import AlteredGradient
-from consilience.ops.linalg import MatMul
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import Reduce
 from consilience.ops.shape import BroadcastTo
@@ -83,10 +82,7 @@ def _joined(name: str, node: Node, inputs: list[Links | str | None]) -> Links | 
             return SUM
         raise _refused(name, f"`{op!r}` of a sum over rows")
     given = [None if own is None else _checked(own) for own in inputs]
-    if isinstance(op, MatMul) and node.inputs[1].ndim == 1 and given[1] is None and node.inputs[0].ndim == 2:
-        found = {axis: link for axis, link in (given[0] or {}).items() if axis == 0}
-    else:
-        found = links_of_op(node, given)
+    found = links_of_op(node, given)
     if any(link.places is not None for link in found.values()):
         raise _refused(name, f"`{op!r}`, which picks rows by their number")
     if found:

@@ -95,15 +95,7 @@ def suited(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
 
     As `centredness` has it, which is the best for the draws there are.
 
-    Parameters
-    ----------
-    draws : mapping
-        Of all free variables, (chain, draw, …) by name.
-
-    Returns
-    -------
-    dict
-        Arrays of the variables' shapes, from 0 to 1.
+    `draws`: of all free variables, (chain, draw, …) by name. Returns: arrays of the variables' shapes, from 0 to 1.
     """
     with without_sources():
         made = Rebuilt(model, {}, set()).model()

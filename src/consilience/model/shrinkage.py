@@ -38,8 +38,7 @@ def R2D2(
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     r2 : TensorLike, default 0.5
         Expected R^2, between 0 and 1.
     precision : TensorLike, default 2.0
@@ -99,8 +98,7 @@ def RegularizedHorseshoe(
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     global_scale : TensorLike
         Scale of tau > 0: p0 / (p - p0) sigma / sqrt(n) where p0 of p coefficients are expected to matter in n
         observations with residuals of standard deviation sigma.

@@ -52,23 +52,13 @@ def starting_position(
 ) -> Floats:
     """The vector where every variable has its support point or its initial value.
 
-    Parameters
-    ----------
-    initvals : mapping or str, optional
-        Values by name on their own scales, or by unconstrained name (`tau_log__`) on the line; a value may be an array,
-        an expression of earlier variables, "support_point" or "prior". Or a result: one of its draws.
-    seed : int, default 0
-        Of the draws for "prior".
-    outside : list of str, optional
-        Takes what is wrong with values outside the support, in place of an error; they stand in the vector then.
-
-    Raises
-    ------
-    ModelError
-        For unknown names.
-    ShapeError
-    SupportError
-        For values outside the support.
+    `initvals`: values by name on their own scales, or by unconstrained name (`tau_log__`) on the line; a value may be
+        an array, an expression of earlier variables, "support_point" or "prior". Or a result: one of its draws.
+    `seed`: of the draws for "prior".
+    `outside`: takes what is wrong with values outside the support, in place of an error; they stand in the vector then.
+    Raises ModelError for unknown names.
+    Raises ShapeError.
+    Raises SupportError for values outside the support.
     """
     if is_result(initvals):
         (initvals,) = drawn_points(initvals, model, 1, seed)
@@ -197,18 +187,9 @@ def starting_positions(
 ) -> Floats:
     """One starting vector per chain, shape (chains, dimension), each with finite log density and gradient.
 
-    Parameters
-    ----------
-    initvals : mapping or str or sequence of mapping or str, optional
-        One mapping, one for each chain, or a result, of which chains take a draw each.
-    jitter : bool, default True
-        Add uniform noise in [-width, width] on the unconstrained line; where no such point has a density, variables
-        without a value of the user's begin anywhere in [-2, 2] there.
-
-    Raises
-    ------
-    InitialPointError
-        That names the variable at fault.
+    `initvals`: one mapping, one for each chain, or a result, of which chains take a draw each. `jitter`: add uniform
+    noise in [-width, width] on the unconstrained line; where no such point has a density, variables without a value of
+    the user's begin anywhere in [-2, 2] there. Raises InitialPointError: that names the variable at fault.
     """
     if is_result(initvals):
         initvals = drawn_points(initvals, density.model, chains, seed)
@@ -266,10 +247,7 @@ def _finite_position(
 ) -> Floats:
     """The base point with noise, of the first attempt that has a finite log density and gradient.
 
-    Parameters
-    ----------
-    unset : sequence of bool
-        For each variable whether the user gave it no value.
+    `unset`: for each variable whether the user gave it no value.
     """
     stretches = density.layout.stretches
     moved = np.concatenate([np.full(s.size, s.variable.continuous) for s in stretches])
@@ -319,12 +297,8 @@ def initial_point(
 ) -> dict[str, npt.NDArray[Any]]:
     """The default starting values on the unconstrained line, by PyMC's names (`tau_log__`).
 
-    Parameters
-    ----------
-    random_seed : int, sequence of int or Generator, optional
-        An integer or Generator: of the draws for variables with `initval="prior"`.
-    initvals : mapping, optional
-        Values, or "support_point" or "prior", in place of the model's own, by name.
+    `random_seed`: an integer or Generator: of the draws for variables with `initval="prior"`. `initvals`: values, or
+    "support_point" or "prior", in place of the model's own, by name.
     """
     layout, lengths = layout_with_data(model)
     seed = 0 if random_seed is None else seed_from(random_seed)

@@ -9,14 +9,14 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from consilience.analysis.operations import operations
+from consilience.elimination.addends import total
 from consilience.errors import ConsilienceError
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.blocks import total
 from consilience.model.marginalization import without_variables
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
-from consilience.model.operations import operations
 from consilience.model.programs import TERMS, kept
 from consilience.model.tails import find_lengths
 from consilience.model.terms import terms_of
@@ -32,14 +32,8 @@ MOST: Final = 5e8
 class Summability(Record):
     """Which discrete variables of a model are to be summed out of its density, at what cost, and why others are not.
 
-    Parameters
-    ----------
-    summed : tuple of str
-        Names, in the order of declaration.
-    operations : float
-        Floating-point operations of one log density with these summed out, estimated.
-    refused : mapping of str to str
-        By name, in a sentence, why a variable is not summed out.
+    `summed`: names, in the order of declaration. `operations`: floating-point operations of one log density with these
+    summed out, estimated. `refused`: by name, in a sentence, why a variable is not summed out.
     """
 
     summed: tuple[str, ...]
@@ -53,10 +47,7 @@ def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
     All of them, if they can be and the density costs no more than is worth it; else as many as can be, the cheapest
     ones first. None where no continuous variable would be left to be moved.
 
-    Parameters
-    ----------
-    staying : collection of str, default ()
-        Names of variables that are not summed out.
+    `staying`: names of variables that are not summed out.
     """
     jumping = _stepwise(model)
     if not any(v.continuous and v.name not in jumping for v in model.free):
@@ -67,10 +58,7 @@ def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
 def summability(model: Model, staying: Collection[str] = ()) -> Summability:
     """Which discrete variables can be summed out together, the cheapest first where not all can; nothing is compiled.
 
-    Parameters
-    ----------
-    staying : collection of str, default ()
-        Names of variables that are not summed out.
+    `staying`: names of variables that are not summed out.
 
     Examples
     --------
@@ -126,8 +114,14 @@ def _chosen(model: Model, names: Sequence[str]) -> Summability:
     return Summability(tuple(name for name in names if name in found), operations, refused)
 
 
-def cost(model: Model, names: Sequence[str]) -> tuple[float, str]:
-    """Operations of the log density with variables summed out; infinite, with the reason, where that cannot be."""
+def cost(model: Model, names: Sequence[str], loops: bool = False) -> tuple[float, str]:
+    """Operations of the log density with variables summed out; infinite, with the reason, where that cannot be.
+
+    Parameters
+    ----------
+    loops : bool, default False
+        Whether loops count with all their steps.
+    """
     try:
         with without_sources():
             made = without(model, names)
@@ -135,21 +129,14 @@ def cost(model: Model, names: Sequence[str]) -> tuple[float, str]:
             static, _ = specialise([total(terms.all)], slot_values(model)[3])
     except ConsilienceError as error:  # the model as it is says what is wrong with it, if that is not the sum
         return math.inf, str(error).removesuffix(".")
-    return operations(static), ""
+    return operations(static, loops), ""
 
 
 def without(model: Model, names: Sequence[str], values: Mapping[str, int] | None = None) -> Model:
     """The model with variables summed out, the same one while its data are the same; itself without any.
 
-    Parameters
-    ----------
-    values : mapping of str to int, optional
-        How many to sum at least of variables without end, by name.
-
-    Raises
-    ------
-    ModelError
-        Where a variable without end would take too many values.
+    `values`: how many to sum at least of variables without end, by name. Raises ModelError where a variable without end
+    would take too many values.
     """
     if not names:
         return model
@@ -160,7 +147,12 @@ def without(model: Model, names: Sequence[str], values: Mapping[str, int] | None
 
 
 def _without(model: Model, names: Sequence[str], values: Mapping[str, int]) -> Model:
-    jumping = [name for name in names if name in {v.name for v in model.free if v.continuous}]
+    continuous = {v.name for v in model.free if v.continuous}.intersection(names)
+    jumping = [name for name in names if name in continuous and name in _stepwise(model)]
+    if len(continuous) > len(jumping) and model.data:  # factors of what is integrated need places that are known
+        from consilience.model.freezing import freeze_dims_and_data
+
+        model = freeze_dims_and_data(model)
     if jumping:
         from consilience.model.intervals import in_intervals  # few models need it
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from consilience.distributions.densities import density, density_of_data, supported_density
 from consilience.distributions.parameters import parameter_checks
 from consilience.distributions.random_variable import RandomVariable, fresh_keys, is_rows
+from consilience.elimination.marginal import Sum, placeholders, summed_out
 from consilience.errors import ModelError
 from consilience.ir import Node, substitute, tensor_input, topological
-from consilience.model.marginal import Sum, placeholders, summed_out
 from consilience.model.variables import ModelVariables, ObservedVariable
 from consilience.ops import cast
 from consilience.ops.formulas import number, where
@@ -24,7 +24,7 @@ from consilience.record import Record
 from consilience.rewrite.facts import assume
 
 if TYPE_CHECKING:
-    from consilience.model.gaussian_integral import Integral
+    from consilience.elimination.integrals import Integral
 
 
 class Terms(Record):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from consilience.elimination.addends import total
 from consilience.errors import ModelError
 from consilience.ir import FLOATS, Node, substitute, topological
 from consilience.ir.arithmetic import plain
 from consilience.ir.side_tables import carrying_marks, describe, lend_source, without_sources
-from consilience.model.blocks import total
 from consilience.model.terms import Terms, terms_of
 from consilience.model.variables import ModelVariables
 from consilience.ops.elementwise import cast

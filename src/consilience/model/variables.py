@@ -19,7 +19,7 @@ from consilience.backends.pickling import duplicate
 from consilience.backends.shapes import bind_lengths
 from consilience.distributions import context
 from consilience.distributions.partly_observed import joined
-from consilience.distributions.random_variable import is_random, random_variables
+from consilience.distributions.random_variable import distribution_of, is_random, random_variables
 from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
 from consilience.errors import (
     ConsilienceWarning,
@@ -91,6 +91,16 @@ class FreeVariable(Record):
         """Whether its values are floats."""
         return self.node.dtype in FLOATS
 
+    @property
+    def has_trees(self) -> bool:
+        """Whether it is a sum of regression trees, which step methods for numbers cannot move."""
+        return distribution_of(self.node).title == "BART"
+
+    @property
+    def size(self) -> int:
+        """Number of elements; 0 where data decide it."""
+        return math.prod(n if isinstance(n, int) else 0 for n in self.node.static_shape)
+
 
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.
@@ -120,6 +130,13 @@ def _title(name: str, transform: Transform | None) -> str:
 
 class Declaring(type):
     """Makes a model the context while its `__init__` runs, so that those of derived classes may declare variables."""
+
+    @property
+    def __signature__(cls) -> Any:
+        import inspect
+
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     def __call__(cls: type[Declared], *arguments: Any, **named: Any) -> Declared:
         made: Any = cls.__new__(cls)
@@ -344,6 +361,8 @@ class ModelVariables(metaclass=Declaring):
     ) -> Node:
         """Take a random variable into the model, as free or observed; called by the distributions."""
         given = observed if isinstance(observed, GivenData) else self.given_data(name, observed, total_size)
+        if given is not None and given.missing is not None and distribution_of(node).takes_gaps:
+            given = given.with_gaps()
         if given is not None and given.missing is not None:
             return self._register_partly(name, node, given, given.missing, dims, transform)
         full = self._full_name(name)

@@ -22,10 +22,7 @@ def is_result(value: Any) -> bool:
 def drawn_points(result: Any, model: ModelVariables, count: int, seed: int) -> list[Mapping[str, Any]]:
     """`count` of its draws at random, all of them different where there are as many.
 
-    Raises
-    ------
-    ModelError
-        Where no free variable of the model has draws in it.
+    Raises ModelError where no free variable of the model has draws in it.
     """
     posterior = getattr(result, "posterior", result)
     names = [v.name for v in model.free if v.name in posterior.data_vars]

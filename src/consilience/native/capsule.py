@@ -17,7 +17,7 @@ def capsule_name(capsule: object) -> bytes:
     return text
 
 
-def capsule_pointer(capsule: object, name: bytes) -> int:
+def capsule_pointer(capsule: object, name: bytes | None) -> int:
     """The address in a capsule of this name."""
     function = ctypes.pythonapi.PyCapsule_GetPointer
     function.restype, function.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

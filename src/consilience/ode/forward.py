@@ -21,14 +21,8 @@ from consilience.tensor.differentiation import undefined_grad
 class Sensitivities(Record, eq=False):
     """Solution of the equation of state and sensitivities together.
 
-    Parameters
-    ----------
-    steps : IntegrationSteps
-        The steps of the integration.
-    states : TensorVariable
-        Shape (times, n), with derivatives.
-    slopes : TensorVariable
-        Derivatives of the states, shape (times, n, p): by the n initial states, then by each parameter's elements.
+    `steps`: the steps of the integration. `states`: shape (times, n), with derivatives. `slopes`: derivatives of the
+    states, shape (times, n, p): by the n initial states, then by each parameter's elements.
     """
 
     steps: IntegrationSteps

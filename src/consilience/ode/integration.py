@@ -42,12 +42,7 @@ class Method(Protocol):
 class Tolerance(Record):
     """An error e of a step to y is accepted if the root mean square of e / (absolute + relative |y|) is at most 1.
 
-    Parameters
-    ----------
-    relative : float
-        A number.
-    absolute : TensorVariable
-        A number, or one for every element of the state.
+    `relative`: a number. `absolute`: a number, or one for every element of the state.
     """
 
     relative: float
@@ -62,26 +57,15 @@ class Tolerance(Record):
 class IntegrationSteps(Record, eq=False):
     """All attempts at a step, in order; places behind the last attempt are zero.
 
-    Parameters
-    ----------
-    times : TensorVariable
-        Time before each attempt, shape (max_steps,).
-    states : TensorVariable
-        State before each attempt, shape (max_steps, n).
-    lengths : TensorVariable
-        Length of the step, 0 if it was rejected.
-    count : TensorVariable
-        Number of attempts.
-    refused : TensorVariable
-        Number of those whose error was not tolerated.
-    reached : TensorVariable
-        Time behind the last step.
-    finite : TensorVariable
-        Whether the last attempt gave a finite error.
-    failed : TensorVariable
-        Whether the step became too small.
-    ended : TensorVariable
-        Whether an event happened in the last step.
+    `times`: time before each attempt, shape (max_steps,).
+    `states`: state before each attempt, shape (max_steps, n).
+    `lengths`: length of the step, 0 if it was rejected.
+    `count`: number of attempts.
+    `refused`: number of those whose error was not tolerated.
+    `reached`: time behind the last step.
+    `finite`: whether the last attempt gave a finite error.
+    `failed`: whether the step became too small.
+    `ended`: whether an event happened in the last step.
     """
 
     times: Node

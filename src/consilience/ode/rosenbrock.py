@@ -20,23 +20,14 @@ Parameters = tuple[Node, ...]
 class Rosenbrock(Record):
     """A stiffly accurate Rosenbrock method: (1 - gamma h J) u_i = gamma h (f_i + h d_i df/dt) + gamma sum_j C_ij u_j.
 
-    Parameters
-    ----------
-    gamma : float
-        Diagonal coefficient.
-    nodes : tuple of float
-        Times of the stages, in steps.
-    stages : tuple of tuple of float
-        Coefficients a_ij of earlier u_j in the state of a stage; the last row, with one for the last u, gives the state
-        behind the step.
-    couplings : tuple of tuple of float
-        Coefficients C_ij.
-    by_time : tuple of float
-        Coefficients d_i.
-    interpolation : tuple of tuple of float
-        Rows of coefficients of all u_i, see `within`.
-    order : int
-        Of the state behind the step.
+    `gamma`: diagonal coefficient.
+    `nodes`: times of the stages, in steps.
+    `stages`: coefficients a_ij of earlier u_j in the state of a stage; the last row, with one for the last u, gives the
+        state behind the step.
+    `couplings`: coefficients C_ij.
+    `by_time`: coefficients d_i.
+    `interpolation`: rows of coefficients of all u_i, see `within`.
+    `order`: of the state behind the step.
     """
 
     gamma: float

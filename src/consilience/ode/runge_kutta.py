@@ -18,18 +18,11 @@ Parameters = tuple[Node, ...]
 class ExplicitPair(Record):
     """An explicit method whose last stage is the derivative behind the step.
 
-    Parameters
-    ----------
-    nodes : tuple of float
-        Times of the stages, in steps.
-    stages : tuple of tuple of float
-        Coefficients of the earlier stages, per stage; those of the last give the state behind the step.
-    error : tuple of float
-        Coefficients of all stages in the difference between the two methods of the pair.
-    interpolation : tuple of tuple of float
-        Per stage the coefficients of s, s^2, … of its weight at s steps.
-    order : int
-        Of the state behind the step.
+    `nodes`: times of the stages, in steps.
+    `stages`: coefficients of the earlier stages, per stage; those of the last give the state behind the step.
+    `error`: coefficients of all stages in the difference between the two methods of the pair.
+    `interpolation`: per stage the coefficients of s, s^2, … of its weight at s steps.
+    `order`: of the state behind the step.
     """
 
     nodes: tuple[float, ...]

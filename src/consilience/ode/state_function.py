@@ -22,12 +22,8 @@ from consilience.tensor.differentiation import pushforward
 class StateFunction(Record, eq=False):
     """A function of a time, a state that is a vector, and parameters.
 
-    Parameters
-    ----------
-    body : Region
-        Region of time, state and parameters; gives dy/dt, a vector like the state, or the number of an event.
-    parameters : tuple of TensorVariable
-        Values of what the function reads besides time and state.
+    `body`: region of time, state and parameters; gives dy/dt, a vector like the state, or the number of an event.
+    `parameters`: values of what the function reads besides time and state.
     """
 
     body: Region
@@ -64,24 +60,7 @@ class StateFunction(Record, eq=False):
 
 
 def right_hand_side(function: Callable[..., Any], like: Node, theta: Any, name: str = "f") -> StateFunction:
-    """What `function(y, t, theta)` computes; `name` is what messages call it.
-
-    Parameters
-    ----------
-    function : callable
-        Gives the derivative: a tensor of the shape of y, or a list of numbers for a vector.
-    like : TensorVariable
-        A state of the user's shape, float64.
-    theta : object
-        A tensor, or tuples, lists and dicts of them, handed on in the same form.
-
-    Raises
-    ------
-    ShapeError
-        And.
-    DtypeError
-        For a derivative that does not fit the state.
-    """
+    """What `function(y, t, theta)` computes; `name` is what messages call it."""
     return _traced(function, like, theta, name, lambda given: pt.reshape(_derivative(given, like, name), (-1,)))
 
 

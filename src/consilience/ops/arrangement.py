@@ -39,10 +39,7 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    ndim : int, default 1
-        Rank.
+    x, ndim : ...
 
     Returns
     -------
@@ -74,12 +71,10 @@ def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     repeats : TensorLike
         One number for all elements, or a vector with one per element of the axis.
-    axis : int, optional
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
+    axis (or flattened) : ...
 
     Returns
     -------
@@ -123,12 +118,10 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     indices : TensorLike
         Places, counted from 0.
-    axis : int, optional
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
+    axis (or flattened) : ...
     mode : str, default 'raise'
         Beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around.
 
@@ -206,8 +199,7 @@ def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     *pattern : object
         Axes in their new order; "x" makes a new axis of length 1.
 
@@ -251,14 +243,10 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     offset : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
-    axis1 : int, default 0
-        First of the two axes.
-    axis2 : int, default 1
-        Second of the two axes.
+    axis1, axis2 : ...
 
     Returns
     -------
@@ -284,14 +272,10 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     offset : int, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
-    axis1 : int, default 0
-        First of the two axes.
-    axis2 : int, default 1
-        Second of the two axes.
+    axis1, axis2 : ...
 
     Returns
     -------
@@ -316,8 +300,7 @@ def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     fill_value : TensorLike
         Value of every element.
     dtype : dtype, optional

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from consilience.ir import Node, Op, ShapeConstraint, TensorType, topological
+from consilience.ir import KeptAxes, Node, Op, ShapeConstraint, TensorType, topological
 from consilience.ir.side_tables import describe
+from consilience.ops.axes import aligned
 from consilience.record import replace
 
 Fact = tuple[str, bool | float]
@@ -18,19 +19,18 @@ Fact = tuple[str, bool | float]
 class Assume(Op):
     """The value itself, of which facts hold that the user asserted; `rewrite.facts` knows their names.
 
-    Attributes
-    ----------
-    facts : tuple of Fact
-        (name, True) or (name, bound), sorted.
-    name : str
-        Of a value that is another one's under a name of its own.
+    `facts`: (name, True) or (name, bound), sorted. `name`: of a value that is another one's under a name of its own.
     """
 
+    linear = ((0,),)
     facts: tuple[Fact, ...]
     name: str = ""
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs)
 
     def __repr__(self) -> str:
         if self.name:
@@ -41,10 +41,14 @@ class Assume(Op):
 class Require(Op):
     """The value itself, for which lengths must agree: a derived graph carries the shape constraints of its origin."""
 
+    linear = ((0,),)
     lengths: tuple[ShapeConstraint, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return self.lengths

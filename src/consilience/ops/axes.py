@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import SupportsIndex, TypeAlias, TypeGuard
 
 from consilience.errors import AxisError, ShapeError
-from consilience.ir import Dimension, Node, constant_value
+from consilience.ir import Dimension, Node, Shape, constant_value
 from consilience.ir.side_tables import describe
 
 Axis: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | None
@@ -57,3 +57,32 @@ def _from_front(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise AxisError(f"axis {axis} does not exist in a tensor of rank {rank}; give one from {-rank} to {rank - 1}.")
     return axis % rank
+
+
+def aligned(rank: int, inputs: Sequence[Node]) -> list[dict[int, int]]:
+    """Axes of a result of broadcasting, as `Op.kept_axes` tells them: none follows one of length 1."""
+    return [{a + rank - x.ndim: a for a, n in enumerate(x.static_shape) if n != 1} for x in inputs]
+
+
+def all_but(axes: Sequence[int], rank: int) -> dict[int, int]:
+    """All axes but some, in their places."""
+    return {axis: axis for axis in range(rank) if axis not in axes}
+
+
+def without(axes: Sequence[int], rank: int) -> dict[int, int]:
+    """All axes but some, which are gone."""
+    return dict(enumerate(axis for axis in range(rank) if axis not in axes))
+
+
+def reshaped(before: Shape, after: Shape) -> dict[int, int]:
+    """Axes before which, or behind which, all lengths stay, but for those of length 1."""
+    old = [axis for axis, length in enumerate(before) if length != 1]
+    new = [axis for axis, length in enumerate(after) if length != 1]
+    head = 0
+    while head < min(len(old), len(new)) and before[old[head]] == after[new[head]]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and before[old[-1 - tail]] == after[new[-1 - tail]]:
+        tail += 1
+    ends = zip(old[len(old) - tail :], new[len(new) - tail :], strict=True)
+    return {place: axis for axis, place in (*zip(old[:head], new[:head], strict=True), *ends)}

@@ -19,12 +19,8 @@ from consilience.record import Record
 class FunctionCall(Op):
     """The results of a region, whose parameters are the inputs.
 
-    Attributes
-    ----------
-    pullback : Region or None
-        Region of the inputs, the results and one cotangent per result; gives one cotangent per input.
-    batched : CustomBatching or None
-        Function of the batched inputs, whether each is, and the batch axes; gives the batched results.
+    `pullback`: region of the inputs, the results and one cotangent per result; gives one cotangent per input.
+    `batched`: function of the batched inputs, whether each is, and the batch axes; gives the batched results.
     """
 
     name: str
@@ -51,13 +47,7 @@ class CustomBatching(Record, eq=False):
 def matching(given: Sequence[Any], wanted: Sequence[Node], what: str, name: str) -> list[Node]:
     """Cotangents of a user's derivative, in the types of what they belong to.
 
-    Raises
-    ------
-    GraphError
-    DtypeError
-        And.
-    ShapeError
-        Where number, dtype or shape differ.
+    Raises GraphError. Raises DtypeError: and. Raises ShapeError where number, dtype or shape differ.
     """
     if len(given) != len(wanted):
         raise GraphError(f"{what} of `{name}` must give {len(wanted)} cotangents, one per input, got {len(given)}.")

@@ -14,8 +14,7 @@ def real(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -44,8 +43,7 @@ def imag(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -74,8 +72,7 @@ def conj(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------

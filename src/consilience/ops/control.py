@@ -10,6 +10,7 @@ from consilience.ir import (
     UNSIGNED,
     Dim,
     Dimension,
+    KeptAxes,
     Node,
     Op,
     Region,
@@ -28,6 +29,7 @@ from consilience.ir.dimension import Atom
 from consilience.ir.lengths import source_of
 from consilience.ir.shape_constraints import ShapeConstraint, collect
 from consilience.ir.side_tables import describe, set_name
+from consilience.ops.axes import all_but
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.reduce import Reduce
 from consilience.ops.shape import LengthOf
@@ -40,6 +42,7 @@ CONDITION = "condition"
 class Item(Op):
     """One member of a tuple."""
 
+    linear = ((0,),)
     position: int
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -48,18 +51,17 @@ class Item(Op):
             raise GraphError(f"an item can be taken of a tuple only, got {of!r}.")
         return of.items[self.position]
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((), len(self.result_type(*inputs).shape)),)
+
 
 class Cond(Op):
     """The results of one of two regions, chosen by a bool scalar; the other one is not computed.
 
     Inputs: the condition, then the operands of both regions, which have equal parameters and ranks of results.
 
-    Attributes
-    ----------
-    owed : tuple of (tuple of ShapeConstraint, tuple of ShapeConstraint)
-        What either region requires of lengths, checked where it is chosen.
-    choice : int or Dimension or None
-        The condition as a length, 1 or 0, where lengths depend on it; None: results have equal lengths.
+    `owed`: what either region requires of lengths, checked where it is chosen. `choice`: the condition as a length, 1
+    or 0, where lengths depend on it; None: results have equal lengths.
     """
 
     then: Region
@@ -103,8 +105,7 @@ def cond(
 
     Parameters
     ----------
-    condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+    condition : ...
     then : TensorLike or sequence of TensorLike
         Value where the condition holds.
     otherwise : TensorLike or sequence of TensorLike
@@ -246,8 +247,7 @@ def ifelse(
 
     Parameters
     ----------
-    condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+    condition : ...
     then : TensorLike
         Value where the condition holds.
     otherwise : TensorLike

@@ -19,10 +19,7 @@ Tails = Callable[[Array], tuple[Any, Any]]
 def smallest(q: Array, valid: Array, top: Array, tails: Tails) -> Array:
     """The smallest k from 0 to `top` with P(X <= k) >= q; NaN where not valid.
 
-    Parameters
-    ----------
-    tails : Tails
-        Of k < top: P(X <= k) and P(X > k).
+    `tails`: of k < top: P(X <= k) and P(X > k).
     """
     q, valid, top = np.broadcast_arrays(q, valid & (q >= 0.0) & (q <= 1.0), top)
 

@@ -22,12 +22,8 @@ BLOCK = 4096
 def relative_sum(k: Array, step: float, end: Array, ratio: Callable[[Array, Array], Array], unimodal: Array) -> Array:
     """The masses of k + step, k + 2 step, …, end over that of k.
 
-    Parameters
-    ----------
-    ratio : callable
-        Of counts j, one row for each element of a mask: the mass of j + step over that of j.
-    unimodal : ndarray
-        Where a mass that no longer matters is followed by none that does.
+    `ratio`: of counts j, one row for each element of a mask: the mass of j + step over that of j. `unimodal`: where a
+    mass that no longer matters is followed by none that does.
     """
     at, term, sum = np.array(k, float), np.ones(k.shape), np.zeros(k.shape)
     count, open = 16, np.isfinite(at)

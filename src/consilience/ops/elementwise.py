@@ -17,6 +17,7 @@ from consilience.ir import (
     NUMBERS,
     Constant,
     Dim,
+    KeptAxes,
     Node,
     Op,
     Shape,
@@ -30,6 +31,7 @@ from consilience.ir.settings import config
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import SIGNED
+from consilience.ops.axes import aligned
 from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
 from consilience.ops.scalar import DRAWS, TABLE
 
@@ -134,6 +136,12 @@ class Elementwise(Op):
             return TensorType("complex64" if inputs[0].dtype == "float32" else "complex128", shape)
         return TensorType(inputs[1 if result == "choice" else 0].dtype, shape)
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(max(x.ndim for x in inputs), inputs)
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return TABLE[self.function].linear_in(count)
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         _, pairs = broadcast_shape(inputs)
         return tuple(ShapeConstraint(a, b, f"operands of `{self.function}` have equal lengths") for a, b in pairs)
@@ -154,6 +162,9 @@ class Cast(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type.with_dtype(self.dtype)
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs)
+
     def __repr__(self) -> str:
         return f"cast({self.dtype})"
 
@@ -173,25 +184,31 @@ def is_step(node: Node) -> bool:
 class StopGradient(Op):
     """The value itself; derivatives do not pass."""
 
+    linear = ((0,),)
+
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs)
 
 
 class AlteredGradient(Op):
     """The value itself; derivatives pass in another way.
 
-    Attributes
-    ----------
-    kind : str
-        "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`. "clip": brought
-        between `numbers[0]` and `numbers[1]`.
+    `kind`: "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`. "clip": brought
+    between `numbers[0]` and `numbers[1]`.
     """
 
+    linear = ((0,),)
     kind: str
     numbers: tuple[float, ...] = ()
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs)
 
 
 def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
@@ -201,8 +218,7 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     dtype : dtype or None
         Element type of the result; by default it follows from the operands.
 

@@ -22,12 +22,18 @@ from consilience.ops.reduce import reduce
 class _Factorisation(Op):
     """Shared by ops on one matrix: tensors of float64 behind its batch axes."""
 
+    core = 2
+    flops = 2.0
+
     def matrix(self, *inputs: Node) -> tuple[tuple[Dim, ...], Dim, Dim]:
         """Batch shape, rows and columns of the operand."""
         if inputs[0].ndim < 2:
             raise ShapeError(f"a matrix was needed, got {describe(inputs[0])}.")
         *batch, rows, columns = inputs[0].static_shape
         return tuple(batch), rows, columns
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * minimum(*inputs[0].static_shape[-2:])
 
 
 class _SquareFactorisation(_Factorisation):
@@ -55,6 +61,7 @@ class Eigh(_SquareFactorisation):
     Reads one triangle. The first element of every vector that is as large as its largest is positive.
     """
 
+    flops = 15.0
     lower: bool = True
 
     def result_type(self, *inputs: Node) -> Type:
@@ -65,6 +72,7 @@ class Eigh(_SquareFactorisation):
 class Eigvalsh(_SquareFactorisation):
     """Eigenvalues of `Eigh` alone."""
 
+    flops = 15.0
     lower: bool = True
 
     def result_type(self, *inputs: Node) -> Type:
@@ -79,6 +87,7 @@ class SVD(_Factorisation):
     value.
     """
 
+    flops = 15.0
     full: bool = False
 
     def result_type(self, *inputs: Node) -> Type:
@@ -90,6 +99,8 @@ class SVD(_Factorisation):
 class SingularValues(_Factorisation):
     """Singular values in descending order."""
 
+    flops = 15.0
+
     def result_type(self, *inputs: Node) -> Type:
         batch, m, n = self.matrix(*inputs)
         return TensorType("float64", (*batch, minimum(m, n)))
@@ -98,11 +109,8 @@ class SingularValues(_Factorisation):
 class QR(_Factorisation):
     """Q with orthonormal columns and upper triangular R with x = Q R, by Householder reflections.
 
-    Attributes
-    ----------
-    mode : str
-        "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the shape of
-        x; "r": R of "reduced" alone.
+    `mode`: "reduced": Q has as many columns as R has rows, the smaller length of x; "full": Q is square, R has the
+    shape of x; "r": R of "reduced" alone.
     """
 
     mode: str = "reduced"
@@ -138,6 +146,8 @@ class Eig(_SquareFactorisation):
     Vectors have length 1; the first of their elements that is as large as the largest is real and positive.
     """
 
+    flops = 25.0
+
     def result_type(self, *inputs: Node) -> Type:
         batch, n, _ = self.matrix(*inputs)
         return _floats((*batch, n), (*batch, n), (*batch, n, n), (*batch, n, n))
@@ -145,6 +155,8 @@ class Eig(_SquareFactorisation):
 
 class Eigvals(_SquareFactorisation):
     """Real and imaginary parts of the eigenvalues of a square matrix."""
+
+    flops = 25.0
 
     def result_type(self, *inputs: Node) -> Type:
         batch, n, _ = self.matrix(*inputs)
@@ -169,6 +181,7 @@ class PivotPermutation(Op):
     x[p] are the rows exchanged one after the other; the inverse brings them back.
     """
 
+    core = 1
     length: Dim
     inverse: bool = False
 
@@ -191,6 +204,8 @@ class LDL(_SquareFactorisation):
 class Schur(_SquareFactorisation):
     """T and orthogonal Z with x = Z T Z'; T has blocks of lengths 1 and 2 on its diagonal, nothing below."""
 
+    flops = 25.0
+
     def result_type(self, *inputs: Node) -> Type:
         square = inputs[0].static_shape
         self.matrix(*inputs)
@@ -199,6 +214,8 @@ class Schur(_SquareFactorisation):
 
 class ComplexSchur(_SquareFactorisation):
     """Upper triangular T and unitary Z with x = Z T Z^H: real and imaginary parts of T, then of Z."""
+
+    flops = 25.0
 
     def result_type(self, *inputs: Node) -> Type:
         square = inputs[0].static_shape
@@ -213,6 +230,7 @@ class PseudoInverse(_Factorisation):
     `hermitian` reads the lower triangle of a symmetric matrix.
     """
 
+    flops = 15.0
     hermitian: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -227,6 +245,9 @@ class PseudoInverse(_Factorisation):
 
 class LeastSquares(_Factorisation):
     """The shortest y with the least |A y - b|. Inputs: A, a matrix b, and a share as in `PseudoInverse`."""
+
+    flops = 15.0
+    linear = ((1,),)
 
     def result_type(self, *inputs: Node) -> TensorType:
         batch, m, n = self.matrix(*inputs)

@@ -13,7 +13,7 @@ import numpy as np
 
 from consilience.ir import FLOATS, UNSIGNED, Node, constant, constant_value
 from consilience.ops.elementwise import Elementwise, apply
-from consilience.ops.scalar import LARGE_SQUARE, Column, Interval, row, special
+from consilience.ops.scalar import LARGE_SQUARE, Column, Interval, Linear, row, special
 
 Formula: TypeAlias = Callable[..., Node]
 FORMULAS: Final = Column[Formula]("formula")
@@ -26,9 +26,10 @@ def defined(
     *,
     arity: int = 1,
     domain: tuple[Interval, ...] | None = None,
+    linear: Linear = (),
 ) -> None:
     """Add a function of floats by its NumPy meaning and a formula in other scalar functions."""
-    row(name, arity, numpy, domain=domain)
+    row(name, arity, numpy, domain=domain, linear=linear)
     FORMULAS[name] = formula
 
 
@@ -52,8 +53,8 @@ def where(condition: Node, then: Node, otherwise: Node) -> Node:
     return apply("where", condition, then, otherwise)
 
 
-defined("deg2rad", np.deg2rad, lambda x: x * number(x, math.pi / 180))
-defined("rad2deg", np.rad2deg, lambda x: x * number(x, 180 / math.pi))
+defined("deg2rad", np.deg2rad, lambda x: x * number(x, math.pi / 180), linear="together")
+defined("rad2deg", np.rad2deg, lambda x: x * number(x, 180 / math.pi), linear="together")
 defined("log_expit", special("log_expit"), lambda x: -apply("softplus", -x))
 
 FORMULAS["square"] = lambda x: x * x

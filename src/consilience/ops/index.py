@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from consilience.errors import AxisError, DtypeError, OutOfBoundsError, ShapeError
-from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
+from consilience.ir import Dim, Dimension, KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.assertion import Require
-from consilience.ops.axes import integers, is_integer, one_axis
+from consilience.ops.axes import aligned, integers, is_integer, one_axis
 from consilience.ops.dtypes import fitted, weak_type
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.parameter_check import Asserted
@@ -128,6 +128,7 @@ class Index(Op):
     An index outside its axis makes the function raise OutOfBoundsError (status OUT_OF_BOUNDS).
     """
 
+    linear = ((0,),)
     specification: Specification
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -136,12 +137,29 @@ class Index(Op):
         gathered, _ = broadcast_shape(arrays)
         return x.tensor_type.with_shape(indexed_shape(x.static_shape, self.specification, gathered))
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return _kept(self.specification, inputs[0], inputs[1:])
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         _, pairs = broadcast_shape(inputs[1:])
         return tuple(ShapeConstraint(a, b, "index arrays have equal lengths") for a, b in pairs)
 
     def __repr__(self) -> str:
         return f"index[{', '.join(map(_text, self.specification))}]"
+
+
+def _kept(specification: Specification, x: Node, arrays: Sequence[Node]) -> KeptAxes:
+    """Axes of `x[specification]` that follow whole axes of x, and those that follow index arrays."""
+    place = gather_place(specification)
+    rank = max((array.ndim for array in arrays), default=0)
+    own: dict[int, int] = {}
+    axis = position = 0
+    for entry in specification:
+        if entry == FULL:
+            own[position + (rank if place is not None and position >= place else 0)] = axis
+        position += isinstance(entry, NewAxis | SliceIndex)
+        axis += not isinstance(entry, NewAxis)
+    return own, *({(place or 0) + at: a for at, a in each.items()} for each in aligned(rank, arrays))
 
 
 class IndexUpdate(Op):
@@ -163,6 +181,15 @@ class IndexUpdate(Op):
             raise ShapeError(f"values of rank {values.ndim} do not fit the indexed shape {wanted}.")
         return x.tensor_type
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        x, _, *arrays = inputs
+        read, *_ = _kept(self.specification, x, arrays)
+        own = {axis: axis for axis in read.values()}
+        return own, {axis: place for place, axis in read.items()}
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return ((0, 1),)
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         x, values, *arrays = inputs
         gathered, pairs = broadcast_shape(arrays)
@@ -180,12 +207,7 @@ class IndexUpdate(Op):
 class MaskPositions(Op):
     """Flat row-major positions (int64) where a bool tensor is True.
 
-    Attributes
-    ----------
-    count : int or Dimension
-        Their number, a computed length.
-    covered : tuple of int
-        Lengths of the axes that the mask selects from.
+    `count`: their number, a computed length. `covered`: lengths of the axes that the mask selects from.
     """
 
     count: Dim
@@ -223,8 +245,7 @@ def flatnonzero(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -251,8 +272,7 @@ def argwhere(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -475,13 +495,7 @@ def index_set(part: Node, values: TensorLike) -> Node:
 
 
 def index_inc(part: Node, values: TensorLike, ignore_duplicates: bool = False) -> Node:
-    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed.
-
-    Parameters
-    ----------
-    ignore_duplicates : bool, default False
-        Of repeated positions only the last counts, as in NumPy's `x[i] += values`.
-    """
+    """`x[i].inc(values)`: x with the values added to that part, repeated positions summed."""
     return _update(part, apply("add", part, values), "set") if ignore_duplicates else _update(part, values, "inc")
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Node, Op, TensorType, constant
+from consilience.ir import Dim, KeptAxes, Node, Op, TensorType, constant
 from consilience.ir.arithmetic import meaning
 from consilience.ir.dimension import maximum, minimum
 from consilience.ir.leaves import by_columns
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import COMPLEXES, FLOATS, Shape
-from consilience.ops.axes import distinct, integers, is_integer
+from consilience.ops.axes import aligned, all_but, distinct, integers, is_integer
 from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import getitem
@@ -53,6 +53,9 @@ def batch_shape(left: Shape, right: Shape) -> tuple[Shape, tuple[tuple[Dim, Dim]
 class MatMul(Op):
     """NumPy's matmul: vectors, matrices, or batches of matrices."""
 
+    flops = 2.0
+    linear = ((0,), (1,))
+
     def result_type(self, *inputs: Node) -> TensorType:
         a, b = inputs
         inner = (a.static_shape[-1], b.static_shape[-2 if b.ndim > 1 else -1])
@@ -64,6 +67,20 @@ class MatMul(Op):
         rows = a.static_shape[-2:-1] if a.ndim > 1 else ()
         columns = b.static_shape[-1:] if b.ndim > 1 else ()
         return TensorType(a.dtype, (*batch, *rows, *columns))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        a, b = inputs
+        rank = max(a.ndim, b.ndim, 2)
+        batches = aligned(rank, inputs)
+        left, right = ({axis: old for axis, old in each.items() if axis < rank - 2} for each in batches)
+        if a.ndim > 1:
+            left[rank - 2] = a.ndim - 2
+        if b.ndim > 1:
+            right[rank - 2 + (a.ndim > 1)] = b.ndim - 1
+        return left, right
+
+    def volume(self, *inputs: Node) -> Dim:
+        return self.result_type(*inputs).size * inputs[0].static_shape[-1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         a, b = inputs
@@ -83,6 +100,12 @@ def _square(x: Node, what: str) -> None:
 class _Square(Op):
     """Shared by ops on square matrices."""
 
+    core = 2
+    flops = 2.0
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * inputs[0].static_shape[-1]
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         rows, columns = inputs[0].static_shape[-2:]
         return _pair(rows, columns, "a square matrix has equal lengths")
@@ -94,6 +117,8 @@ class Cholesky(_Square):
     Where x is not positive definite the function fails with status FACTORISATION_FAILED; the values are NaN.
     """
 
+    flops = 1.0 / 3.0
+
     def result_type(self, *inputs: Node) -> TensorType:
         _square(inputs[0], "cholesky")
         return inputs[0].tensor_type
@@ -102,11 +127,19 @@ class Cholesky(_Square):
 class SolveTriangular(_Square):
     """`y` with A y = b (A' y = b when `transposed`) for triangular A; b is a matrix with A's batch shape."""
 
+    flops = 1.0
+    linear = ((1,),)
     lower: bool = True
     transposed: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
         return _solution(inputs, "solve_triangular")
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return _of_columns(inputs, 1)
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[1].tensor_type.size * inputs[0].static_shape[-1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return _solve_shape_constraints(inputs)
@@ -115,10 +148,14 @@ class SolveTriangular(_Square):
 class Solve(_Square):
     """`y` with A y = b; b is a matrix with A's batch shape. `assume` is "general" or "positive definite"."""
 
+    linear = ((1,),)
     assume: str = "general"
 
     def result_type(self, *inputs: Node) -> TensorType:
         return _solution(inputs, "solve")
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return _of_columns(inputs, 1)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return _solve_shape_constraints(inputs)
@@ -142,12 +179,21 @@ def _solve_shape_constraints(inputs: tuple[Node, ...]) -> tuple[ShapeConstraint,
     return found
 
 
+def _of_columns(inputs: tuple[Node, ...], gone: int) -> KeptAxes:
+    """Columns of the right side are apart from each other, in the result as its last axis."""
+    batch, columns = all_but((), inputs[0].ndim - 2), inputs[1].ndim - 1
+    return batch, {**batch, columns + 1 - gone: columns}
+
+
 class InverseQuadratic(_Square):
     """`b' A^-1 b` for every column b of a matrix; A is symmetric positive definite, with the matrix' batch shape."""
 
     def result_type(self, *inputs: Node) -> TensorType:
         of = _solution(inputs, "inverse_quadratic")
         return of.with_shape((*of.shape[:-2], of.shape[-1]))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return _of_columns(inputs, 2)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return _solve_shape_constraints(inputs)
@@ -208,8 +254,7 @@ def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
         First operand; leading axes are a batch.
     x2 : TensorLike
         Second operand; leading axes are a batch.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -294,8 +339,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike
         Second operand.
     axes : int or sequence, default 2
@@ -357,8 +401,7 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Second operand.
 
@@ -387,8 +430,7 @@ def matrix_transpose(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -464,8 +506,7 @@ def inv(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -491,8 +532,7 @@ def det(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -518,8 +558,7 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -550,10 +589,7 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
         Matrix, or a batch of them.
     offset : int, default 0
         The diagonal: above the main one if positive, below it if negative.
-    axis1 : int, default -2
-        First of the two axes.
-    axis2 : int, default -1
-        Second of the two axes.
+    axis1, axis2 : ...
 
     Returns
     -------

@@ -40,26 +40,15 @@ UNBOUNDED = 2**62
 class Scan(Op):
     """A body repeated at most `length` times.
 
-    Attributes
-    ----------
-    body : Region
-        Parameters: carried values, one element of every sequence, constants; results: next carried values, one element
-        of every trace, and whether to stop (bool, if `until`).
-    length : int or Dimension
-        Of the sequences and traces along their first axis.
-    carried : int
-        Number of carried values.
-    sequences : int
-        Number of sequences.
-    until : bool
-        Whether the body's last result ends the loop after its step.
-    reverse : bool
-        Step i reads and writes element `steps - 1 - i`.
-    truncate : int or None
-        Derivatives pass through so many of the last steps only; None: through all.
+    `body`: parameters: carried values, one element of every sequence, constants; results: next carried values, one
+        element of every trace, and whether to stop (bool, if `until`).
+    `length`: of the sequences and traces along their first axis.
+    `carried`: number of carried values.
+    `sequences`: number of sequences.
+    `until`: whether the body's last result ends the loop after its step.
+    `reverse`: step i reads and writes element `steps - 1 - i`.
+    `truncate`: derivatives pass through so many of the last steps only; None: through all.
 
-    Notes
-    -----
     Inputs: the number of steps at most (int64 scalar, at most `length`), initial carried values, sequences,
     constants. Results: the number of steps done (int64), last carried values, traces; behind the steps done, traces
     hold zeros.
@@ -124,12 +113,7 @@ class Scan(Op):
 class LoopParts(Record):
     """Operands and results of a loop by kind.
 
-    Parameters
-    ----------
-    limit : TensorVariable
-        The number of steps at most.
-    inside : tuple of TensorVariable
-        The body's parameters, in the order of the inputs behind the first.
+    `limit`: the number of steps at most. `inside`: the body's parameters, in the order of the inputs behind the first.
     """
 
     op: Scan
@@ -170,14 +154,7 @@ def parts(node: Node) -> LoopParts:
 class Loop(Record):
     """The results of a loop.
 
-    Parameters
-    ----------
-    steps : TensorVariable
-        Number of steps done, int64.
-    last : tuple of TensorVariable
-        Last carried values.
-    traces : tuple of TensorVariable
-        All elements, along a first axis.
+    `steps`: number of steps done, int64. `last`: last carried values. `traces`: all elements, along a first axis.
     """
 
     steps: Node
@@ -212,10 +189,7 @@ def closed(
 ) -> Loop:
     """The loop of a step of which no length depends on a leaf; parameters as those of `ops.scan.scan`.
 
-    Parameters
-    ----------
-    wanted : sequence of TensorVariable
-        Next values of what is carried, traced expressions, and with `until` the condition that ends the loop.
+    `wanted`: next values of what is carried, traced expressions, and with `until` the condition that ends the loop.
     """
     wanted = list(wanted)
     own = dict(sequences)

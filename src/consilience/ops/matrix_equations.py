@@ -6,7 +6,7 @@ In: float64 matrices. Out: the solution. Where there is none the function fails 
 from __future__ import annotations
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, Op, TensorType, TupleType
+from consilience.ir import Dim, KeptAxes, Node, Op, TensorType, TupleType
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import apply
@@ -28,6 +28,8 @@ class SolveSylvester(Op):
     It fails where an eigenvalue of A is the negative of one of B.
     """
 
+    core = 2
+    linear = ((2,),)
     transposed: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -57,6 +59,8 @@ class SolveRiccati(Op):
     It fails where there is none: the eigenvalues of (I + G X)^-1 A must lie within the unit circle.
     """
 
+    core = 2
+
     def result_type(self, *inputs: Node) -> TensorType:
         for x in inputs:
             if _differ(*x.static_shape[-2:]) or any(map(_differ, x.static_shape, inputs[0].static_shape)):
@@ -77,6 +81,8 @@ class SolveBanded(Op):
     (above + i - j, j). Elements that are outside of A are not read. It fails where A is singular.
     """
 
+    core = 2
+    linear = ((1,),)
     below: int
     above: int
 
@@ -108,6 +114,8 @@ class TridiagonalLU(Op):
     gttrf gives them; behind their ends are zeros. A singular matrix has factors too.
     """
 
+    core = 2
+
     def result_type(self, *inputs: Node) -> TupleType:
         (bands,) = inputs
         *batch, rows, n = bands.static_shape
@@ -119,6 +127,8 @@ class TridiagonalLU(Op):
 class TridiagonalLUSolve(Op):
     """`y` with A y = b, or A' y = b if `transposed`, from results of `TridiagonalLU`; fails where A is singular."""
 
+    core = 2
+    linear = ((2,),)
     transposed: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -152,8 +162,13 @@ class ToeplitzInverse(Op):
 class ToeplitzSolve(Op):
     """`y` with T y = b, shape (n, m), from the first column x of the inverse of T."""
 
+    linear = ((1,),)
+
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[1].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return {}, {1: 1}
 
 
 class ToeplitzInverseSums(Op):
@@ -165,6 +180,8 @@ class ToeplitzInverseSums(Op):
 
 class DiagonalSums(Op):
     """The same sums of U V' for U and V of shape (n, m)."""
+
+    linear = ((0,), (1,))
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type.with_shape(inputs[0].static_shape[:1])

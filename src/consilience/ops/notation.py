@@ -44,10 +44,7 @@ def power(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -90,10 +87,7 @@ def float_power(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -150,8 +144,7 @@ def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = 
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     min : TensorLike, optional
         Least value; None for no bound.
     max : TensorLike, optional
@@ -189,10 +182,7 @@ _ROUNDINGS = ("half_to_even", "half_away_from_zero")
 def round_to(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
     """The nearest multiple of 10 ** -decimals; integers stay as they are where no digit before the point is rounded.
 
-    Parameters
-    ----------
-    mode : str or int, optional
-        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
+    `mode`: what becomes of halves: "half_to_even" (also for None) or "half_away_from_zero". NumPy has `decimals` here.
     """
     if is_integer(mode):
         return round_to(a, decimals=integers(mode)[0])
@@ -230,8 +220,7 @@ def shape_of(x: TensorLike) -> Lengths:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------

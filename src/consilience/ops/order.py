@@ -6,10 +6,10 @@ NaN comes last, equal elements stay in order of their positions. Complex numbers
 from __future__ import annotations
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import COMPLEXES, Node, Op, TensorType
+from consilience.ir import COMPLEXES, KeptAxes, Node, Op, TensorType
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
-from consilience.ops.axes import one_axis
+from consilience.ops.axes import all_but, one_axis
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
 from consilience.ops.shape import length_of, reshape
@@ -23,6 +23,9 @@ class Sort(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((self.axis,), inputs[0].ndim),)
+
     def __repr__(self) -> str:
         return f"sort(axis={self.axis})"
 
@@ -34,6 +37,9 @@ class ArgSort(Op):
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type.with_dtype("int64")
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((self.axis,), inputs[0].ndim),)
 
     def __repr__(self) -> str:
         return f"argsort(axis={self.axis})"
@@ -53,6 +59,9 @@ class SearchSorted(Op):
         if vectors.ndim != self.batch + 1 or values.ndim < self.batch:
             raise ShapeError(f"places of {describe(values)} in {describe(vectors)}: {self.batch} common axes needed.")
         return values.tensor_type.with_dtype("int64")
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return all_but((), self.batch), all_but((), inputs[1].ndim)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         pairs = zip(*(x.static_shape[: self.batch] for x in inputs), strict=True)
@@ -75,13 +84,12 @@ def sort(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or None, default -1
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
         Change nothing: sorting is stable.
-    order : None
+    order : None, optional
         Fields of structured arrays, which tensors are not: None.
     stable : bool, optional
         Change nothing: sorting is stable.
@@ -121,13 +129,12 @@ def argsort(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or None, default -1
         Axis to sort along; None sorts all elements as one vector.
     kind : str, optional
         Taken for NumPy's sake: sorting is stable.
-    order : None
+    order : None, optional
         Fields of structured arrays, which tensors are not: None.
     stable : bool, optional
         Taken for NumPy's sake: sorting is stable.
@@ -163,8 +170,7 @@ def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: Tenso
 
     Parameters
     ----------
-    x, v : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x, v : ...
     side : str, default 'left'
         Before ("left") or behind ("right") equal elements; NaN is behind all numbers.
     sorter : TensorLike, optional

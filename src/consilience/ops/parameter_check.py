@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.errors import DtypeError
-from consilience.ir import Node, Op, TensorType, substitute, topological
+from consilience.ir import KeptAxes, Node, Op, TensorType, substitute, topological
 from consilience.ir.side_tables import describe
+from consilience.ops.axes import aligned
 
 
 class ParameterCheck(Op):
@@ -16,6 +17,7 @@ class ParameterCheck(Op):
     of the parameter make the message.
     """
 
+    linear = ((0,),)
     title: str
     parameter: str
     rule: str
@@ -26,6 +28,9 @@ class ParameterCheck(Op):
             raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
         return inputs[0].tensor_type
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs[:1])  # a condition holds as a whole
+
     def __repr__(self) -> str:
         return f"ParameterCheck({self.title} {self.parameter} {self.rule})"
 
@@ -33,12 +38,16 @@ class ParameterCheck(Op):
 class Asserted(Op):
     """The first input, where all of the second (bool) holds; else the computation fails with AssertionError."""
 
+    linear = ((0,),)
     message: str
 
     def result_type(self, *inputs: Node) -> TensorType:
         if inputs[1].dtype != "bool":
             raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs[:1])  # a condition holds as a whole
 
     def __repr__(self) -> str:
         return f"Assert({self.message!r})"

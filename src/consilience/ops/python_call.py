@@ -33,13 +33,9 @@ ONE_AT_A_TIME: Final = threading.RLock()
 class NativeCall(Record):
     """How machine code makes a call itself: a C function that gives an int, 0 for success.
 
-    Parameters
-    ----------
-    address : int
-        Where it starts; it is called from several threads at once.
-    arguments : tuple of str or int or tuple of (int)
-        In their order: "operand 0", "result 1" (pointers to float64 in row-major order, by position), an integer (an
-        int of C), or a tuple of one integer (a pointer).
+    `address`: where it starts; it is called from several threads at once. `arguments`: in their order: "operand 0",
+    "result 1" (pointers to float64 in row-major order, by position), an integer (an int of C), or a tuple of one
+    integer (a pointer).
     """
 
     address: int
@@ -49,23 +45,14 @@ class NativeCall(Record):
 class PythonFunction(Record):
     """A callable of arrays; those with equal callables are equal.
 
-    Parameters
-    ----------
-    function : callable
-        Of one array per operand; gives one array, or a list or tuple of them.
-    name : str
-        For messages.
-    gradient : callable, optional
-        Of the operands and of one cotangent per result; gives one cotangent per operand, None for zeros.
-    native : NativeCall, optional
-        The same as machine code, where there is such: Python is not asked then.
-    slopes : bool, default False
-        Whether the function gives a number and, as second result, its derivative by the only operand.
-    pullback : callable, optional
-        In place of `gradient`: of the operands, the results, a cotangent per result and which operands are asked for,
-        all of them expressions; gives an expression per operand, None for zeros.
-    alone : bool, default False
-        Whether calls from several threads wait for each other.
+    `function`: of one array per operand; gives one array, or a list or tuple of them.
+    `name`: for messages.
+    `gradient`: of the operands and of one cotangent per result; gives one cotangent per operand, None for zeros.
+    `native`: the same as machine code, where there is such: Python is not asked then.
+    `slopes`: whether the function gives a number and, as second result, its derivative by the only operand.
+    `pullback`: in place of `gradient`: of the operands, the results, a cotangent per result and which operands are
+        asked for, all of them expressions; gives an expression per operand, None for zeros.
+    `alone`: whether calls from several threads wait for each other.
     """
 
     function: Callable[..., Any]
@@ -118,12 +105,7 @@ def _plain(constant: Any) -> Any:
 class ResultLengths(Record):
     """The function that gives lengths of another one's results.
 
-    Parameters
-    ----------
-    ranks : tuple of int
-        Numbers of axes of its results.
-    places : tuple of tuple of (int, int)
-        Pairs of a result and an axis.
+    `ranks`: numbers of axes of its results. `places`: pairs of a result and an axis.
     """
 
     of: PythonFunction
@@ -143,10 +125,7 @@ class ResultLengths(Record):
 def call(of: PythonFunction, types: Sequence[tuple[str, Sequence[Dim | None]]], *operands: Node) -> list[Node]:
     """Results of a function of arrays, as expressions.
 
-    Parameters
-    ----------
-    types : sequence of tuple of (str, sequence of int or Dimension or None)
-        Dtype and shape of each; a length None is that of the array which the function gives.
+    `types`: dtype and shape of each; a length None is that of the array which the function gives.
     """
     places = tuple((k, axis) for k, (_, shape) in enumerate(types) for axis, n in enumerate(shape) if n is None)
     found: dict[tuple[int, int], Dim] = {}
@@ -174,15 +153,8 @@ def given_by_python(source: object) -> bool:
 def settled(outputs: Sequence[Node], further: Iterable[tuple[Dim, Dim]] = ()) -> list[Node]:
     """The graph with known lengths for those of functions' results, where it needs them to be equal: calls check it.
 
-    Parameters
-    ----------
-    further : iterable of tuple of (int or Dimension, int or Dimension), default ()
-        Pairs of lengths that must be equal, beside those that the graph itself asks for.
-
-    Raises
-    ------
-    ShapeError
-        Where two different ones are needed.
+    `further`: pairs of lengths that must be equal, beside those that the graph itself asks for. Raises ShapeError where
+    two different ones are needed.
     """
     values: dict[dims.Atom, Dim] = {}
     pairs = [*further, *((m.left, m.right) for m in collect(outputs))] if computed_atoms(outputs) else []
@@ -230,10 +202,7 @@ def _common(lengths: Array) -> int:
 def results_of(of: PythonFunction, operands: Sequence[Array], ranks: Sequence[int]) -> list[Any]:
     """What the function gives for read-only copies of the operands; ShapeError for another number or rank of results.
 
-    Parameters
-    ----------
-    ranks : sequence of int
-        Numbers of axes of the results.
+    `ranks`: numbers of axes of the results.
     """
     given = [np.array(a) for a in operands]
     for array in given:
@@ -256,19 +225,9 @@ def results_of(of: PythonFunction, operands: Sequence[Array], ranks: Sequence[in
 def called(op: PythonCall, operands: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     """The arrays that the function gives, checked.
 
-    Parameters
-    ----------
-    operands : sequence of ndarray
-        Read-only copies are passed on.
-    shapes : sequence of tuple of int
-        Of the results; a function is not asked for results without elements.
-
-    Raises
-    ------
-    ShapeError
-        And.
-    DtypeError
-        Where the function gives another number, shape or kind of arrays than declared.
+    `operands`: read-only copies are passed on. `shapes`: of the results; a function is not asked for results without
+    elements. Raises ShapeError: and. Raises DtypeError where the function gives another number, shape or kind of arrays
+    than declared.
     """
     if all(0 in shape for shape in shapes):
         return [np.zeros(shape, numpy_dtype(of.dtype)) for of, shape in zip(op.results, shapes, strict=True)]

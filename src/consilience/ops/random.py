@@ -33,12 +33,8 @@ def _key(key: TensorLike) -> TensorLike:
 def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike) -> Node:
     """Independent draws of a given shape; parameters broadcast against it.
 
-    Parameters
-    ----------
-    function : str
-        One of ops.scalar.DRAWS.
-    key : TensorLike
-        A random key, or what has one as its attribute `key`; the same key gives the same draws.
+    `function`: one of ops.scalar.DRAWS. `key`: a random key, or what has one as its attribute `key`; the same key gives
+    the same draws.
     """
     node = as_tensor(_key(key))
     if node.dtype != "key":

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import SupportsIndex
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import COMPLEXES, FLOATS, INTEGERS, UNSIGNED, Node, Op, TensorType
+from consilience.ir import COMPLEXES, FLOATS, INTEGERS, UNSIGNED, KeptAxes, Node, Op, TensorType
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
-from consilience.ops.axes import Axis, normalised_axes, one_axis
+from consilience.ops.axes import Axis, all_but, normalised_axes, one_axis, without
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import expand_dims, length_of, reshape
 
@@ -20,6 +20,7 @@ class Reduce(Op):
     An empty sum is 0, product 1, logsumexp -inf, any False, all True; max and min need an element.
     """
 
+    flops = 1.0
     kind: str
     axes: tuple[int, ...]
 
@@ -29,6 +30,12 @@ class Reduce(Op):
         if self.kind in ("max", "min") and any(isinstance(shape[a], int) and shape[a] == 0 for a in self.axes):
             raise ShapeError(f"`{self.kind}` of an empty axis has no value: {describe(x)}.")
         return TensorType(x.dtype, tuple(n for i, n in enumerate(shape) if i not in self.axes))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (without(self.axes, inputs[0].ndim),)
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return ((0,),) if self.kind == "sum" else ()
 
     def __repr__(self) -> str:
         return f"{self.kind}(axes={self.axes})"
@@ -47,6 +54,9 @@ class ArgReduce(Op):
             raise ShapeError(f"`arg{self.kind}` of an empty axis has no value: {describe(x)}.")
         return TensorType("int64", tuple(n for i, n in enumerate(shape) if i != self.axis))
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (without((self.axis,), inputs[0].ndim),)
+
     def __repr__(self) -> str:
         return f"arg{self.kind}(axis={self.axis})"
 
@@ -54,12 +64,19 @@ class ArgReduce(Op):
 class Cumulative(Op):
     """Running `kind` ("sum" or "prod") along `axis`; `reverse` runs from the end."""
 
+    flops = 1.0
     kind: str
     axis: int
     reverse: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((self.axis,), inputs[0].ndim),)
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return ((0,),) if self.kind == "sum" else ()
 
     def __repr__(self) -> str:
         return f"cum{self.kind}(axis={self.axis}{', reverse' if self.reverse else ''})"
@@ -68,11 +85,15 @@ class Cumulative(Op):
 class Softmax(Op):
     """`exp(x) / sum(exp(x))` over `axes` (sorted, >= 0), or its logarithm; the greatest element is taken off."""
 
+    flops = 20.0
     axes: tuple[int, ...]
     logarithm: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but(self.axes, inputs[0].ndim),)
 
     def __repr__(self) -> str:
         return f"{'log_' if self.logarithm else ''}softmax(axes={self.axes})"

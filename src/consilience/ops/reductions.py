@@ -30,14 +30,7 @@ def sum(
 
     Parameters
     ----------
-    input : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    input, axis, dtype, keepdims : ...
     acc_dtype : dtype, optional
         The type in which elements are added; `dtype` for None.
 
@@ -73,14 +66,7 @@ def prod(
 
     Parameters
     ----------
-    input : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    input, axis, dtype, keepdims : ...
     acc_dtype : dtype, optional
         Taken for PyTensor's sake and without effect: sums are made in float64.
     no_zeros_in_input : bool, default False
@@ -126,12 +112,7 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    x, axis, keepdims : ...
     initial : TensorLike, optional
         Value that the result is compared with.
 
@@ -162,12 +143,7 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    x, axis, keepdims : ...
     initial : TensorLike, optional
         Value that the result is compared with.
 
@@ -209,12 +185,7 @@ def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    x, axis, keepdims : ...
 
     Returns
     -------
@@ -239,12 +210,7 @@ def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    x, axis, keepdims : ...
 
     Returns
     -------
@@ -269,12 +235,7 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    x, axis, keepdims : ...
 
     Returns
     -------
@@ -300,12 +261,7 @@ def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    x, axis, keepdims : ...
 
     Returns
     -------
@@ -332,12 +288,7 @@ def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    x, axis, keepdims : ...
 
     Returns
     -------
@@ -382,14 +333,7 @@ def mean(
 
     Parameters
     ----------
-    input : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    input, axis, dtype, keepdims : ...
     acc_dtype : dtype, optional
         Taken for PyTensor's sake and without effect: sums are made in float64.
 
@@ -427,14 +371,10 @@ def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
 
     Parameters
     ----------
-    input : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    input, axis : ...
     ddof : int, default 0
         What is taken off the number of elements in the divisor.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    keepdims : ...
     corrected : bool, default False
         Subtract the square of the mean deviation, which is 0 but for rounding.
 
@@ -483,14 +423,10 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
 
     Parameters
     ----------
-    input : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    input, axis : ...
     ddof : int, default 0
         What is taken off the number of elements in the divisor.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    keepdims : ...
     corrected : bool, default False
         As in `var`.
 
@@ -526,10 +462,7 @@ def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int, optional
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
+    x, axis (or flattened) : ...
 
     Returns
     -------
@@ -556,10 +489,7 @@ def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int, optional
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
+    x, axis (or flattened) : ...
 
     Returns
     -------
@@ -585,12 +515,7 @@ def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    a, axis, keepdims : ...
 
     Returns
     -------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,23 +20,18 @@ from consilience.record import Record
 
 Array = npt.NDArray[Any]
 Interval = tuple[float, float]
+Linear = Literal["together", "each"] | tuple[tuple[int, ...], ...]
 REAL: Interval = (-np.inf, np.inf)
 
 
 class ScalarFunction(Record):
     """One scalar function of `arity` arguments (0: any number from two on).
 
-    Parameters
-    ----------
-    numpy : callable
-        The meaning, on arrays of one dtype.
-    result : str, default 'float'
-        "same": dtype of the promoted arguments; "float": at least float; "part": that of the parts of a complex
-        argument; "complex"; "bool"; "float64"; "int64".
-    accepts : tuple of str, default ('float',)
-        Which promoted argument dtypes make sense: any of "float", "int", "bool", "complex", "key".
-    domain : tuple of Interval, default (REAL,)
-        Per argument the interval where the value is a finite real; used to draw test points.
+    `numpy`: the meaning, on arrays of one dtype. `result`: "same": dtype of the promoted arguments; "float": at least
+    float; "part": that of the parts of a complex argument; "complex"; "bool"; "float64"; "int64". `accepts`: which
+    promoted argument dtypes make sense: any of "float", "int", "bool", "complex", "key". `domain`: per argument the
+    interval where the value is a finite real; used to draw test points. `linear`: groups of arguments
+    in which it is linear together, given the others; "together" or "each" for all of them.
     """
 
     name: str
@@ -45,6 +40,13 @@ class ScalarFunction(Record):
     result: str = "float"
     accepts: tuple[str, ...] = ("float",)
     domain: tuple[Interval, ...] = (REAL,)
+    linear: Linear = ()
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """The groups for `count` arguments."""
+        if self.linear == "together":
+            return (tuple(range(count)),)
+        return tuple((place,) for place in range(count)) if self.linear == "each" else self.linear
 
 
 class _Table(dict[str, ScalarFunction]):
@@ -67,10 +69,11 @@ def row(
     result: str = "float",
     accepts: tuple[str, ...] = ("float",),
     domain: tuple[Interval, ...] | None = None,
+    linear: Linear = (),
 ) -> None:
     """Add a function to the table."""
     intervals = domain if domain is not None else (REAL,) * max(arity, 2 if arity == 0 else 1)
-    TABLE[name] = ScalarFunction(name, arity, numpy, result, accepts, intervals)
+    TABLE[name] = ScalarFunction(name, arity, numpy, result, accepts, intervals, linear)
 
 
 _T = TypeVar("_T")
@@ -140,15 +143,15 @@ UNIT: Interval = (0.0, 1.0)
 SIGNED_UNIT: Interval = (-1.0, 1.0)
 
 # Arithmetic. Sums and products take any number of arguments: associativity is a normal form, not a rule.
-row("add", 0, _n_ary(np.add), "same", ANY)
-row("mul", 0, _n_ary(np.multiply), "same", ANY)
-row("sub", 2, np.subtract, "same", FIELD)
-row("true_div", 2, np.true_divide, "float", ANALYTIC)
+row("add", 0, _n_ary(np.add), "same", ANY, linear="together")
+row("mul", 0, _n_ary(np.multiply), "same", ANY, linear="each")
+row("sub", 2, np.subtract, "same", FIELD, linear="together")
+row("true_div", 2, np.true_divide, "float", ANALYTIC, linear=((0,),))
 row("floor_div", 2, np.floor_divide, "same", NUMBER)
 row("mod", 2, np.mod, "same", NUMBER)
 row("fmod", 2, np.fmod, "same", NUMBER)
 row("pow", 2, np.power, "float", ANALYTIC, (POSITIVE, REAL))
-row("neg", 1, np.negative, "same", FIELD)
+row("neg", 1, np.negative, "same", FIELD, linear="together")
 row("abs", 1, np.abs, "same", NUMBER)
 row("sign", 1, np.sign, "same", FIELD)
 row("square", 1, np.square, "same", FIELD)
@@ -348,15 +351,15 @@ row("left_shift", 2, np.left_shift, "same", ("int",), ((0.0, 100.0), (0.0, 20.0)
 row("right_shift", 2, np.right_shift, "same", ("int",), ((0.0, 100.0), (0.0, 20.0)))
 
 # Complex numbers and their parts.
-row("complex", 2, _complex, "complex")
+row("complex", 2, _complex, "complex", linear="together")
 row("modulus", 1, np.abs, "part", ("complex",))
-row("real", 1, np.real, "part", ("complex",))
-row("imag", 1, np.imag, "part", ("complex",))
+row("real", 1, np.real, "part", ("complex",), linear="together")
+row("imag", 1, np.imag, "part", ("complex",), linear="together")
 row("angle", 1, np.angle, "part", ("complex",))
-row("conj", 1, np.conjugate, "same", ("complex",))
+row("conj", 1, np.conjugate, "same", ("complex",), linear="together")
 
 # Choice: the first argument is bool, the result has the dtype of the other two.
-row("where", 3, np.where, "choice", ANY)
+row("where", 3, np.where, "choice", ANY, linear=((1, 2),))
 
 # Draws: pure functions of (key, counter, parameters). Their meaning is the typed Python of native/random.
 DRAWS = (

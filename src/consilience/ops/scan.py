@@ -34,27 +34,15 @@ def scan(
 ) -> Loop:
     """The loop whose body is written on leaves of its own.
 
-    Parameters
-    ----------
-    carried : mapping of TensorVariable to tuple of (TensorVariable, TensorVariable)
-        Leaf -> its initial and its next value.
-    sequences : mapping of TensorVariable to TensorVariable
-        Leaf -> the tensor whose elements along the first axis it takes.
-    traced : sequence of TensorVariable
-        Expressions of one step, of which all steps are wanted.
-    length : int or Dimension
-        Of sequences and traces.
-    limit : TensorVariable, optional
-        Number of steps at most; `length` if not given.
-    stop : TensorVariable, optional
-        Bool scalar: the loop ends after this step.
-    keys : iterable of TensorVariable, default ()
-        Random keys that every step has of its own: from key and step.
-    fixed : mapping of TensorVariable to TensorVariable, optional
-        Leaf -> the tensor it stands for in all steps.
+    `carried`: leaf -> its initial and its next value.
+    `sequences`: leaf -> the tensor whose elements along the first axis it takes.
+    `traced`: expressions of one step, of which all steps are wanted.
+    `length`: of sequences and traces.
+    `limit`: number of steps at most; `length` if not given.
+    `stop`: bool scalar: the loop ends after this step.
+    `keys`: random keys that every step has of its own: from key and step.
+    `fixed`: leaf -> the tensor it stands for in all steps.
 
-    Notes
-    -----
     What depends on no leaf is computed before the loop. Raises ShapeError and DtypeError where a carried value changes
     its type, or a sequence has another length.
     """

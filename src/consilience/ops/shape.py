@@ -11,12 +11,12 @@ from typing import Any
 import numpy.typing as npt
 
 from consilience.errors import DtypeError, ShapeError
-from consilience.ir import Dim, Dimension, Node, Op, TensorType, constant, constant_value
+from consilience.ir import Dim, Dimension, KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import Shape
-from consilience.ops.axes import distinct, integers, normalised_axes, one_axis
+from consilience.ops.axes import aligned, all_but, distinct, integers, normalised_axes, one_axis, reshaped, without
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import Cast, Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast, promote
 
@@ -31,6 +31,7 @@ def at_least_zero(shape: Shape) -> tuple[ShapeConstraint, ...]:
 class Reshape(Op):
     """The same elements in row-major order under another shape."""
 
+    linear = ((0,),)
     shape: Shape
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -39,6 +40,9 @@ class Reshape(Op):
         if isinstance(before, int) and isinstance(after, int) and before != after:
             raise ShapeError(f"cannot reshape {before} elements to {self.shape} ({after} elements): {describe(x)}.")
         return x.tensor_type.with_shape(self.shape)
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (reshaped(inputs[0].static_shape, self.shape),)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         before, after = inputs[0].tensor_type.size, dims.product(self.shape)
@@ -49,16 +53,21 @@ class Reshape(Op):
 class Transpose(Op):
     """Axes in another order: axis i of the result is axis `axes[i]` of the input."""
 
+    linear = ((0,),)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
         shape = inputs[0].static_shape
         return inputs[0].tensor_type.with_shape(tuple(shape[a] for a in self.axes))
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (dict(enumerate(self.axes)),)
+
 
 class ExpandDims(Op):
     """Axes of length 1 at the positions `axes` of the result (sorted)."""
 
+    linear = ((0,),)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -67,10 +76,15 @@ class ExpandDims(Op):
         shape = tuple(1 if i in self.axes else next(remaining) for i in range(rank))
         return inputs[0].tensor_type.with_shape(shape)
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        kept = without(self.axes, inputs[0].ndim + len(self.axes))
+        return ({new: old for old, new in kept.items()},)
+
 
 class Squeeze(Op):
     """Drop the axes `axes` (sorted), which have length 1."""
 
+    linear = ((0,),)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -80,6 +94,9 @@ class Squeeze(Op):
                 raise ShapeError(f"cannot squeeze axis {axis} of length {shape[axis]}: {describe(inputs[0])}.")
         return inputs[0].tensor_type.with_shape(tuple(n for i, n in enumerate(shape) if i not in self.axes))
 
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (without(self.axes, inputs[0].ndim),)
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         shape = inputs[0].static_shape
         return tuple(ShapeConstraint(shape[a], 1, "a squeezed axis has length 1") for a in self.axes if shape[a] != 1)
@@ -88,6 +105,7 @@ class Squeeze(Op):
 class BroadcastTo(Op):
     """Repeat along missing leading axes and axes of static length 1, up to `shape`."""
 
+    linear = ((0,),)
     shape: Shape
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -99,6 +117,9 @@ class BroadcastTo(Op):
             if isinstance(length, int) and isinstance(wanted, int) and length not in (1, wanted):
                 raise ShapeError(f"cannot broadcast {own} to {self.shape}: {describe(x)}.")
         return x.tensor_type.with_shape(self.shape)
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(len(self.shape), inputs)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         pairs = zip(reversed(inputs[0].static_shape), reversed(self.shape), strict=False)
@@ -127,6 +148,12 @@ class Concatenate(Op):
                     )
             total = total + x.static_shape[self.axis]
         return inputs[0].tensor_type.with_shape((*first[: self.axis], total, *first[self.axis + 1 :]))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((self.axis,), inputs[0].ndim),) * len(inputs)
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return (tuple(range(count)),)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         first = inputs[0].static_shape
@@ -252,12 +279,10 @@ def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     newshape : object
         Lengths of the result; one may be -1, which follows from the others.
-    ndim : int, optional
-        Rank.
+    ndim : ...
 
     Returns
     -------
@@ -311,8 +336,7 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     source : int or sequence of int
         The axes to move.
     destination : int or sequence of int
@@ -352,10 +376,7 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     ----------
     y : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
-    axis1 : int
-        First of the two axes.
-    axis2 : int
-        Second of the two axes.
+    axis1, axis2 : ...
 
     Returns
     -------
@@ -385,8 +406,7 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     axis : int or sequence of int
         Places of the new axes in the result.
 
@@ -418,8 +438,7 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     axis : int or sequence of int, optional
         Axes of length 1 to leave out; None for all that have it.
 
@@ -453,10 +472,7 @@ def broadcast_to(x: TensorLike, shape: object) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    shape : int or sequence of int
-        Lengths of the axes.
+    x, shape : ...
 
     Returns
     -------
@@ -522,10 +538,7 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
 
     Parameters
     ----------
-    tensor_list : sequence of TensorLike
-        The tensors to join.
-    axis : int, default 0
-        Axis to work along, counted from the end if negative.
+    tensor_list, axis (one) : ...
 
     Returns
     -------
@@ -563,8 +576,7 @@ def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     ----------
     tensors : sequence of TensorLike
         The tensors, in order.
-    axis : int, default 0
-        Place of the new axis in the result.
+    axis (new) : ...
 
     Returns
     -------
@@ -600,8 +612,7 @@ def arange(
         End; not included.
     step : TensorLike, default 1
         Distance of neighbours.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -655,12 +666,10 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Lengths of the axes.
+    shape : ...
     fill_value : TensorLike
         Value of every element.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -696,8 +705,7 @@ def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | N
         Number of columns; as many as rows by default.
     k : object, default 0
         Offset of the diagonal; 0 is the main one, positive ones lie above it.
-    dtype : dtype, optional
-        Element type of the result; `config.floatX` by default.
+    dtype (floatX) : ...
 
     Returns
     -------

@@ -152,10 +152,7 @@ def cosine_integral(x: Array) -> Array:
 def _series(ratio: Ratio, *arguments: Array) -> tuple[Array, Array]:
     """1 + r_0 + r_0 r_1 + ... and its slope; NaN without convergence or with fewer than 8 digits left.
 
-    Parameters
-    ----------
-    ratio : Ratio
-        Of n and the arguments: r_n and its slope.
+    `ratio`: of n and the arguments: r_n and its slope.
     """
     shape = arguments[0].shape
     results = np.full((2, arguments[0].size), np.nan)

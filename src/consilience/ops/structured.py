@@ -13,6 +13,9 @@ from consilience.ir.shape_constraints import ShapeConstraint
 class DiagonalMatrix(Op):
     """The square matrix with a vector on its main diagonal and zeros elsewhere."""
 
+    core = 1
+    linear = ((0,),)
+
     def result_type(self, *inputs: Node) -> TensorType:
         (d,) = inputs
         return d.tensor_type.with_shape((*d.static_shape, d.static_shape[-1]))
@@ -20,6 +23,8 @@ class DiagonalMatrix(Op):
 
 class _Batch(Op):
     """Shared by ops on several matrices."""
+
+    core = 2
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         first, *others = (x.static_shape[:-2] for x in inputs)
@@ -29,6 +34,8 @@ class _Batch(Op):
 
 class Kronecker(_Batch):
     """Every element of a matrix times all of another: shape (p r, q s) of shapes (p, q) and (r, s)."""
+
+    linear = ((0,), (1,))
 
     def result_type(self, *inputs: Node) -> TensorType:
         a, b = inputs
@@ -45,3 +52,6 @@ class BlockDiagonal(_Batch):
         for x in inputs:
             rows, columns = rows + x.static_shape[-2], columns + x.static_shape[-1]
         return inputs[0].tensor_type.with_shape((*inputs[0].static_shape[:-2], rows, columns))
+
+    def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return (tuple(range(count)),)

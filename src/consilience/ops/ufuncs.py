@@ -40,12 +40,8 @@ CUMULATIONS: Final = {"add": "sum", "multiply": "prod"}
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[TensorLike], settings: Mapping[str, Any]) -> Any:
     """The meaning of NumPy's `ufunc` on operands of which one is an expression.
 
-    Parameters
-    ----------
-    method : str
-        "__call__", "reduce", "accumulate" or "outer", of those functions that have them here.
-    settings : mapping
-        `dtype` converts the result; `axis` and `keepdims` of reductions. Others are refused.
+    `method`: "__call__", "reduce", "accumulate" or "outer", of those functions that have them here. `settings`: `dtype`
+    converts the result; `axis` and `keepdims` of reductions. Others are refused.
     """
     name = ufunc.__name__
     if settings.get("out") is not None:

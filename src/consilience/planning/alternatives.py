@@ -69,31 +69,16 @@ class _Refused(Exception):
 class Alternatives:
     """The forms of all values of a graph.
 
-    Parameters
-    ----------
-    outputs, data : sequence of TensorVariable
-        A static graph, and the leaves that are bound before calls.
-    explore : RuleTable
-        Rules that give equal forms.
-    always : RuleTable
-        Rules that bring what is new to its normal form.
-    fuel : int, default 32
-        New values and forms per value of the graph.
-    limit : int, optional
-        New values and forms in all.
-
-    Attributes
-    ----------
-    members
-        By number of class: its forms, the written one first.
-    canonical
-        By number of class: the node that stands for it in forms of others.
-    order
-        Numbers of classes, inputs before readers whichever forms are taken.
-    outputs
-        Classes of the outputs.
-    spent
-        New values and forms.
+    `outputs`, `data`: a static graph, and the leaves that are bound before calls.
+    `explore`: rules that give equal forms.
+    `always`: rules that bring what is new to its normal form.
+    `fuel`: new values and forms per value of the graph.
+    `limit`: new values and forms in all.
+    `members`: by number of class: its forms, the written one first.
+    `canonical`: by number of class: the node that stands for it in forms of others.
+    `order`: numbers of classes, inputs before readers whichever forms are taken.
+    `outputs`: classes of the outputs.
+    `spent`: new values and forms.
     """
 
     def __init__(

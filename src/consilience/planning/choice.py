@@ -34,17 +34,9 @@ WHOLE: Final = "whole"
 class Weighed(Record):
     """Two forms of a value between which prices decided.
 
-    Attributes
-    ----------
-    rule
-        That makes one form of the other.
-    written, other
-        The form as it was written, and another one.
-    taken
-        Whether the other one is computed.
-    seconds, bytes
-        What a call of the whole program is predicted to take, and to hold at most: as planned, and with that one form
-        exchanged.
+    `rule`: that makes one form of the other. `written`, `other`: the form as it was written, and another one. `taken`:
+    whether the other one is computed. `seconds`, `bytes`: what a call of the whole program is predicted to take, and to
+    hold at most: as planned, and with that one form exchanged.
     """
 
     rule: str
@@ -58,16 +50,9 @@ class Weighed(Record):
 class PricedPlan(Record):
     """The outputs in the forms that were chosen.
 
-    Attributes
-    ----------
-    seconds, written_seconds
-        Predicted time of a call, and that of the forms as they were written.
-    peak, written_peak
-        Bytes of the values that are held at the same time, at most.
-    forms
-        Number of forms that were found.
-    rules
-        By which other forms than the written ones were chosen, inputs first.
+    `seconds`, `written_seconds`: predicted time of a call, and that of the forms as they were written. `peak`,
+    `written_peak`: bytes of the values that are held at the same time, at most. `forms`: number of forms that were
+    found. `rules`: by which other forms than the written ones were chosen, inputs first.
     """
 
     outputs: tuple[Node, ...]
@@ -80,21 +65,7 @@ class PricedPlan(Record):
 
 
 def plan(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> PricedPlan:
-    """The cheapest program that rules find.
-
-    Parameters
-    ----------
-    data : sequence of TensorVariable, default ()
-        Leaves that are bound before calls.
-    choice : bool or int or callable, default True
-        A number: the plan holds so many bytes at most. A function of the alternatives gives numbers of members to
-        take, by class, whatever they cost.
-
-    Raises
-    ------
-    GraphError
-        Where no plan was found that holds as little.
-    """
+    """The cheapest program that rules find."""
     return _chosen(outputs, data, choice)[0]
 
 
@@ -211,12 +182,7 @@ def _climb(price: Price) -> None:
 class Price:
     """The price of a choice of one member per class, kept up to date as the choice changes.
 
-    Attributes
-    ----------
-    chosen
-        By number of class, the number of its member.
-    total
-        Predicted seconds of a call.
+    `chosen`: by number of class, the number of its member. `total`: predicted seconds of a call.
     """
 
     def __init__(self, alternatives: Alternatives) -> None:

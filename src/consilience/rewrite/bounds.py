@@ -50,16 +50,8 @@ INF = math.inf
 class Bounds(Record):
     """Closed interval that holds every element which is not NaN, with what else is known of all elements.
 
-    Parameters
-    ----------
-    nonzero : bool, default False
-        0 is excluded.
-    finite : bool, default False
-        A real number, neither infinite nor NaN.
-    not_nan : bool, default False
-        Never NaN.
-    whole : bool, default False
-        An integer (or infinite).
+    `nonzero`: 0 is excluded. `finite`: a real number, neither infinite nor NaN. `not_nan`: never NaN. `whole`: an
+    integer (or infinite).
     """
 
     low: float = -INF

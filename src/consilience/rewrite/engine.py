@@ -34,12 +34,8 @@ class Step(Record):
 class Rewriting:
     """One run of a table of rules; `steps` records what was applied.
 
-    Parameters
-    ----------
-    strict : bool, default False
-        Rules that undo each other raise VerificationError instead of being stopped.
-    observe : callable, optional
-        Called with (rule, node, result) at every application.
+    `strict`: rules that undo each other raise VerificationError instead of being stopped. `observe`: called with (rule,
+    node, result) at every application.
     """
 
     def __init__(

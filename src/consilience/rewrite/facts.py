@@ -70,12 +70,8 @@ def _assumed_bounds(op: Assume) -> Bounds:
 class Facts:
     """Answers about nodes, computed on first question and kept for one run of rewriting.
 
-    Attributes
-    ----------
-    open_nodes
-        Sums and products with a single reader of their kind, which takes them apart.
-    shared_nodes
-        Sums and products that are read more than once and stay whole.
+    `open_nodes`: sums and products with a single reader of their kind, which takes them apart. `shared_nodes`: sums and
+    products that are read more than once and stay whole.
     """
 
     def __init__(self) -> None:

@@ -93,11 +93,8 @@ def rule(
 ) -> Rule:
     """`left` becomes `right` under the conditions.
 
-    Parameters
-    ----------
-    domain : dict of Wildcard to tuple of (float, float), optional
-        Interval of a wildcard outside which the left side has no value in the reals, so that nothing is claimed there;
-        the default is the whole line.
+    `domain`: interval of a wildcard outside which the left side has no value in the reals, so that nothing is claimed
+    there; the default is the whole line.
     """
     if not isinstance(left, Call):
         raise GraphError(f"the left side of {name!r} must apply a function, got {left!r}.")

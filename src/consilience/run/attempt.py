@@ -51,21 +51,11 @@ class Attempt:
 
     The draws are one fixed infinite sequence; checks, at lengths known beforehand, only decide where it is cut.
 
-    Parameters
-    ----------
-    course : RunCourse
-        The run it belongs to.
-    chains : sequence of int
-        Those that take part.
-    revisited : tuple of (sequence of str, ndarray), optional
-        See `remedies.Restart`.
-
-    Attributes
-    ----------
-    count
-        Draws of each chain so far.
-    figures
-        What the last check found, until they are told.
+    `course`: the run it belongs to.
+    `chains`: those that take part.
+    `revisited`: see `remedies.Restart`.
+    `count`: draws of each chain so far.
+    `figures`: what the last check found, until they are told.
     """
 
     def __init__(

@@ -39,40 +39,22 @@ MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
 class RunCourse:
     """The state of a run.
 
-    Parameters
-    ----------
-    plan : RunPlan
-        What is asked of it.
-    chains : Chains
-        What is to be known of the chains.
-    monitored : Monitored
-        What is watched.
-    other_coordinates : callable, optional
-        Gives, of draws (chain, draw, coordinate) and whether they are of tuning, a run of the same posterior in other
-        coordinates, or None where these are no better; None: there are no others.
-
-    Attributes
-    ----------
-    tuning_windows
-        Windows of all tuning, in order; without draws unless they are kept.
-    tuning_evaluations
-        Evaluations of the log density by the end of tuning, by all chains, draws that were given up included.
-    spent_before
-        Evaluations by the tuners of runs in other coordinates that this one follows.
-    restarts
-        Reasons for which draws became part of tuning.
-    spent
-        Evaluations and transitions at their price (`forecast.price`), those in other coordinates included.
-    prepared
-        Of these, those to the first check of every attempt to sample, from where it began to tune.
-    given_up
-        Evaluations of the log density, by chain, of a run in other coordinates that this one follows.
-    folder
-        Where draws are on the disk rather than in memory, if they are many; None: they never are.
-    successor
-        The run to go on with in other coordinates, once there is one; this one is then at its end.
-    verdict
-        Once the run has come to its end by itself.
+    `plan`: what is asked of it.
+    `chains`: what is to be known of the chains.
+    `monitored`: what is watched.
+    `other_coordinates`: gives, of draws (chain, draw, coordinate) and whether they are of tuning, a run of the same
+        posterior in other coordinates, or None where these are no better; None: there are no others.
+    `tuning_windows`: windows of all tuning, in order; without draws unless they are kept.
+    `tuning_evaluations`: evaluations of the log density by the end of tuning, by all chains, draws that were given up
+        included.
+    `spent_before`: evaluations by the tuners of runs in other coordinates that this one follows.
+    `restarts`: reasons for which draws became part of tuning.
+    `spent`: evaluations and transitions at their price (`forecast.price`), those in other coordinates included.
+    `prepared`: of these, those to the first check of every attempt to sample, from where it began to tune.
+    `given_up`: evaluations of the log density, by chain, of a run in other coordinates that this one follows.
+    `folder`: where draws are on the disk rather than in memory, if they are many; None: they never are.
+    `successor`: the run to go on with in other coordinates, once there is one; this one is then at its end.
+    `verdict`: once the run has come to its end by itself.
     """
 
     def __init__(

@@ -26,17 +26,8 @@ GROWTH = 1 << 26  # bytes, at least, by which the file grows
 class DiskWindows:
     """A file of draws.
 
-    Parameters
-    ----------
-    folder : Path
-        Where it is made.
-    chains, dimension : int
-        Of the draws.
-
-    Attributes
-    ----------
-    full
-        Whether there is no room for more: further windows stay in memory.
+    `folder`: where it is made. `chains`, `dimension`: of the draws. `full`: whether there is no room for more: further
+    windows stay in memory.
     """
 
     def __init__(self, folder: Path, chains: int, dimension: int) -> None:

@@ -32,29 +32,17 @@ def superchains_of(chains: int) -> int:
 class Chains(Record, eq=False):
     """The chains of an engine, and how draws are judged: few chains make many draws each, many chains make few.
 
-    Parameters
-    ----------
-    count : int
-        How many begin.
-    dimension : int
-        Their coordinates.
-    columns : Columns
-        Their statistics.
-    longest : int, optional
-        Transitions of a segment at most; None: no limit.
-    superchains : int, default 0
-        How many the chains make up (`diagnostics.superchains`): R-hat, E-BFMI and disagreement are theirs, and the
-        draws at the first check are shared; 0: chains are judged one by one.
-    every_check : bool, default False
-        Whether every check looks at the draws, however few they were worth at the one before.
-    memory : bool, default True
-        Whether a scalar in which chains were once far from each other has to be known at all its quantiles.
-    at_the_end : bool, default False
-        Whether draws may be given up for a remedy at the end, too.
-    once : bool, default False
-        Whether other coordinates are thought of once in a run, and not once in every attempt to sample.
-    work : float, optional
-        Estimated floating-point operations of one evaluation of the log density, those of loops included, if known.
+    `count`: how many begin.
+    `dimension`: their coordinates.
+    `columns`: their statistics.
+    `longest`: transitions of a segment at most; None: no limit.
+    `superchains`: how many the chains make up (`diagnostics.superchains`): R-hat, E-BFMI and disagreement are theirs,
+        and the draws at the first check are shared; 0: chains are judged one by one.
+    `every_check`: whether every check looks at the draws, however few they were worth at the one before.
+    `memory`: whether a scalar in which chains were once far from each other has to be known at all its quantiles.
+    `at_the_end`: whether draws may be given up for a remedy at the end, too.
+    `once`: whether other coordinates are thought of once in a run, and not once in every attempt to sample.
+    `work`: estimated floating-point operations of one evaluation of the log density, those of loops included, if known.
     """
 
     count: int
@@ -88,19 +76,8 @@ class Overseer(Protocol):
 class Engine(ABC):
     """The chains of one run, and how they are moved; what is not abstract is that of chains which move all at once.
 
-    Parameters
-    ----------
-    chains : Chains
-        What is to be known of them.
-
-    Attributes
-    ----------
-    threads : int
-        How many threads move them.
-    stopping
-        Whether a stop was asked for.
-    lost : str
-        In words, why chains can't go on though nobody asked them to stop; empty while they can.
+    `chains`: what is to be known of them. `threads`: how many threads move them. `stopping`: whether a stop was asked
+    for. `lost`: in words, why chains can't go on though nobody asked them to stop; empty while they can.
     """
 
     threads: int = 1
@@ -170,17 +147,7 @@ class Engine(ABC):
     def states(
         self, drawn: int, taken: Mapping[int, Window], divergences: Mapping[int, int], ended: bool
     ) -> tuple[ChainProgress, ...]:
-        """Where the chains are.
-
-        Parameters
-        ----------
-        drawn : int
-            Draws of each chain in the windows taken in, and their divergences by chain.
-        taken : mapping of int to Window
-            The last of these windows.
-        divergences : mapping of int to int
-            Draws of each chain in the windows taken in, and their divergences by chain.
-        """
+        """Where the chains are."""
 
     # --- what the supervisor's thread calls
 
@@ -191,14 +158,7 @@ class Engine(ABC):
 
     @abstractmethod
     def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
-        """The windows of a segment by chain, those left out missing; None once a stop is asked for.
-
-        Raises
-        ------
-        InitialPointError
-        SamplingError
-            Where no chain is left.
-        """
+        """The windows of a segment by chain, those left out missing; None once a stop is asked for."""
 
     def cut_short(self) -> dict[int, Window]:
         """After a stop: what each chain did of the segment under way, and beyond; lengths may differ."""
@@ -220,13 +180,7 @@ class Engine(ABC):
         raise SamplingError(f"{type(self).__name__} does not go on in other coordinates.")
 
     def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
-        """States of all chains after the last window, as numbers, strings and arrays in dictionaries and lists.
-
-        Parameters
-        ----------
-        living : sequence of int
-            Chains that were not left out then.
-        """
+        """States of all chains after the last window, as numbers, strings and arrays in dictionaries and lists."""
         raise SamplingError(f"{type(self).__name__} has no checkpoints.")
 
     def load(self, state: list[dict[str, Any]]) -> None:

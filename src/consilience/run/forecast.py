@@ -46,18 +46,11 @@ def price(work: float | None, dimension: int, chains: int) -> float:
 class Need(Record):
     """What a look found missing.
 
-    Parameters
-    ----------
-    kind : str
-        What is missing: "size", "rhat", "quantile", or another word; looks that missed the same are compared.
-    draws : int
-        Of each chain, that it saw.
-    times : float, default math.inf
-        How many times as many would do, if they go on to be worth what they were; infinite where nobody can tell.
-    least : float, default math.inf
-        Of these, how many times as many it takes at least, as the first is an estimate.
-    known : bool, default False
-        Whether `times` can be believed.
+    `kind`: what is missing: "size", "rhat", "quantile", or another word; looks that missed the same are compared.
+    `draws`: of each chain, that it saw.
+    `times`: how many times as many would do, if they go on to be worth what they were; infinite where nobody can tell.
+    `least`: of these, how many times as many it takes at least, as the first is an estimate.
+    `known`: whether `times` can be believed.
     """
 
     kind: str

@@ -49,13 +49,8 @@ class Listeners:
 
     `post` may be called from any thread; `deliver` calls the listeners.
 
-    Parameters
-    ----------
-    stop : callable
-        Called when a listener asks for the end of the run by raising KeyboardInterrupt.
+    `stop`: called when a listener asks for the end of the run by raising KeyboardInterrupt.
 
-    Notes
-    -----
     A listener may have `every`: the seconds between two reports of progress that it can do with.
     """
 
@@ -117,15 +112,8 @@ class Listeners:
 class Running:
     """A run at work in a thread of its own.
 
-    Parameters
-    ----------
-    supervisor : Supervisor
-        The run; whoever only wants to use it has no need to know it.
-
-    Attributes
-    ----------
-    waited_seconds
-        Time until the chains could begin, since what they need was still being compiled.
+    `supervisor`: the run; whoever only wants to use it has no need to know it. `waited_seconds`: time until the chains
+    could begin, since what they need was still being compiled.
     """
 
     def __init__(self, supervisor: Supervisor, listeners: Iterable[Listener]) -> None:
@@ -255,16 +243,8 @@ class Running:
     def wait(self, timeout: float | None = None) -> Run:
         """The result, once the run is over.
 
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds to wait at most; then TimeoutError, and the run goes on.
-
-        Raises
-        ------
-        InitialPointError
-        SamplingError
-            Where no chain was left.
+        `timeout`: seconds to wait at most; then TimeoutError, and the run goes on. Raises InitialPointError. Raises
+        SamplingError where no chain was left.
         """
         end = None if timeout is None else time.perf_counter() + timeout
         if self._pump is None:

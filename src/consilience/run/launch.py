@@ -59,50 +59,27 @@ def launch(
 ) -> Running:
     """A run with one chain from each starting point, ready to start.
 
-    Parameters
-    ----------
-    density : LogDensity
-        The target.
-    kernel : Kernel
-        The sampler: `NUTS()`, `HamiltonianMC()`, …
-    initial_points : ArrayLike
-        Float64 (chain, coordinate), unconstrained.
-    seed : int
-        Any 64-bit integer; draws depend on it and on the number of chains, not on threads.
-    cores : int, optional
-        Greatest number of threads; by default the processors this process may use.
-    threads_per_chain : int, optional
-        For one evaluation of the density; by default as many as chains leave idle.
-    chunks : int, default 0
-        That an evaluation is cut into, for threads to take: see `native.shared_work`; 0: none.
-    monitored : Monitored, optional
-        What is watched; by default all coordinates.
-    operations : float, optional
-        Estimated floating-point operations of one evaluation with its gradient, if known: they bound the directions of
-        an "auto" metric.
-    work : float, optional
-        The same with those of loops, by which the run's patience is priced; see `forecast.price`.
-    listeners : iterable of Listener, default ()
-        Are given the events of the run.
-    keep : Keep, optional
-        Is given the run's state after every window.
-    other_coordinates : callable, optional
-        Gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in other coordinates
-        that goes on in place of this one, or None; asked where a run decides its length.
-    starts : callable, optional
-        Gives further starting points (coordinate,) for chains that fail while tuning, by the chain's number and theirs,
-        from 1; draws depend on it, so that it has to give the same again.
-    curvature : callable, optional
-        Gives that of the log density, where it may be sparse; None: not to be had.
-    executor : Executor, optional
-        Moves the chains in other processes, here or elsewhere; see `cluster.Workers`. None: threads do.
-    portable : callable, optional
-        Makes the density there, and pickles; None: the density itself does.
-
-    Raises
-    ------
-    InitialPointError
-        If the starting points have another shape.
+    `density`: the target.
+    `kernel`: the sampler: `NUTS()`, `HamiltonianMC()`, ….
+    `initial_points`: float64 (chain, coordinate), unconstrained.
+    `seed`: any 64-bit integer; draws depend on it and on the number of chains, not on threads.
+    `cores`: greatest number of threads; by default the processors this process may use.
+    `threads_per_chain`: for one evaluation of the density; by default as many as chains leave idle.
+    `chunks`: that an evaluation is cut into, for threads to take: see `native.shared_work`; 0: none.
+    `monitored`: what is watched; by default all coordinates.
+    `operations`: estimated floating-point operations of one evaluation with its gradient, if known: they bound the
+        directions of an "auto" metric.
+    `work`: the same with those of loops, by which the run's patience is priced; see `forecast.price`.
+    `listeners`: are given the events of the run.
+    `keep`: is given the run's state after every window.
+    `other_coordinates`: gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in
+        other coordinates that goes on in place of this one, or None; asked where a run decides its length.
+    `starts`: gives further starting points (coordinate,) for chains that fail while tuning, by the chain's number and
+        theirs, from 1; draws depend on it, so that it has to give the same again.
+    `curvature`: gives that of the log density, where it may be sparse; None: not to be had.
+    `executor`: moves the chains in other processes, here or elsewhere; see `cluster.Workers`. None: threads do.
+    `portable`: makes the density there, and pickles; None: the density itself does.
+    Raises InitialPointError if the starting points have another shape.
     """
     points = check_points(initial_points, density.dimension)
     chains, dimension = points.shape
@@ -159,17 +136,8 @@ def run_chains(
 ) -> Run:
     """Run to the end; the arguments are those of `launch`.
 
-    Returns
-    -------
-    Run
-        The run; after Ctrl-C, which is safe at any moment and as often as one likes, with the draws made so far, all
-        chains cut to the same length.
-
-    Raises
-    ------
-    InitialPointError
-    SamplingError
-        Where no chain was left.
+    Returns: the run; after Ctrl-C, which is safe at any moment and as often as one likes, with the draws made so far,
+    all chains cut to the same length. Raises InitialPointError. Raises SamplingError where no chain was left.
     """
     running = launch(
         density,

@@ -33,23 +33,12 @@ R = TypeVar("R")
 class Many(Stepwise[R]):
     """What `function(value, item)` gives for each of `count` items, as a mapping of plain values; each is a step.
 
-    Parameters
-    ----------
-    title : str
-        What they are, in words: "data sets".
-    executor : Executor
-        Where it is computed, see `consilience.cluster.Workers`; None for `cores` threads of this process.
-    limit : float, optional
-        Seconds that each may take.
-    tolerated : type, default ConsilienceError
-        Errors that make {"error": message} of an item, where others end the study.
-
-    Attributes
-    ----------
-    done
-        What there is, by number.
-    file
-        Where it is kept as it comes, if anywhere.
+    `title`: what they are, in words: "data sets".
+    `executor`: where it is computed, see `consilience.cluster.Workers`; None for `cores` threads of this process.
+    `limit`: seconds that each may take.
+    `tolerated`: errors that make {"error": message} of an item, where others end the study.
+    `done`: what there is, by number.
+    `file`: where it is kept as it comes, if anywhere.
     """
 
     def __init__(

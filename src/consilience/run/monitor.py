@@ -24,42 +24,27 @@ LOG_DENSITY = "log density"
 class Monitored(Record):
     """What to monitor. The log density always is.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of the coordinates, in their order.
-    derived : tuple of str, default ()
-        Names of further scalars, such as elements of deterministics and of constrained variables whose transform does
-        not act element by element (a simplex): ranks, and so all figures, are those of the coordinate itself where a
-        transform is increasing, but not else.
-    derive : callable, optional
-        Their values (draw, scalar) of coordinates (draw, coordinate); asked for once, of the draws of each chain that
-        came since the check before, and kept until the run ends.
-    discrete : ndarray, optional
-        Which coordinates are whole numbers, bool (coordinate,); such ones may stay as they are; None: none.
-    angles : ndarray, optional
-        Which coordinates are angles, bool (coordinate,): a density repeats with period 2 pi along them, so whole turns
-        are taken off their draws, of which chains may have made any number; None: none.
-    steady : frozenset of str, default frozenset()
-        Which of `derived` may stay as they are without a word, as whole numbers may.
-    enabled : bool, default True
-        False: runs of fixed length are not checked.
-    missed : callable, optional
-        In words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known.
-    normals : callable, optional
-        Those that stand for separate regions, for chains to jump between, as they are known by now; None where there
-        are fewer than two.
-    search : callable, optional
-        Looks for further regions from draws (chain, draw, coordinate) too; whether there are others now.
-    components : callable, optional
-        Looks for normals that a density is a sum of, once; whether there are some, which `normals` gives then.
-    regions : callable, optional
-        What is known of separate regions, in plain numbers and words; None: nothing was looked for.
-    labels : callable, optional
-        In words, that separate regions are the same but for the order of labels; empty if they are not.
-    improper : callable, optional
-        In words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have been; empty
-        if nothing speaks for it. Asked where chains do as they would on such a target.
+    `names`: of the coordinates, in their order.
+    `derived`: names of further scalars, such as elements of deterministics and of constrained variables whose transform
+        does not act element by element (a simplex): ranks, and so all figures, are those of the coordinate itself where
+        a transform is increasing, but not else.
+    `derive`: their values (draw, scalar) of coordinates (draw, coordinate); asked for once, of the draws of each chain
+        that came since the check before, and kept until the run ends.
+    `discrete`: which coordinates are whole numbers, bool (coordinate,); such ones may stay as they are; None: none.
+    `angles`: which coordinates are angles, bool (coordinate,): a density repeats with period 2 pi along them, so whole
+        turns are taken off their draws, of which chains may have made any number; None: none.
+    `steady`: which of `derived` may stay as they are without a word, as whole numbers may.
+    `enabled`: False: runs of fixed length are not checked.
+    `missed`: in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known.
+    `normals`: those that stand for separate regions, for chains to jump between, as they are known by now; None where
+        there are fewer than two.
+    `search`: looks for further regions from draws (chain, draw, coordinate) too; whether there are others now.
+    `components`: looks for normals that a density is a sum of, once; whether there are some, which `normals` gives
+        then.
+    `regions`: what is known of separate regions, in plain numbers and words; None: nothing was looked for.
+    `labels`: in words, that separate regions are the same but for the order of labels; empty if they are not.
+    `improper`: in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have
+        been; empty if nothing speaks for it. Asked where chains do as they would on such a target.
     """
 
     names: tuple[str, ...]
@@ -91,25 +76,13 @@ class Monitored(Record):
 class Monitor:
     """The convergence of the chains of one attempt to sample.
 
-    Parameters
-    ----------
-    chains : sequence of int
-        Those that are monitored.
-    known : collection of int, default ()
-        Places of derived scalars of which it is known that they vary.
-    nearness : FloatArray, optional
-        What another monitor of as many scalars found of them; see `ConvergenceMonitor.nearness`.
-    superchains : int, default 0
-        How many the chains make up, see `diagnostics.superchains`; 0: they are judged one by one.
-
-    Attributes
-    ----------
-    constants
-        Derived scalars that have not varied so far; they are not monitored.
-    outdated
-        Whether one of these has varied meanwhile: then another monitor is needed, from the first draw on.
-    names
-        Of all scalars, once draws have come; the log density is the last one.
+    `chains`: those that are monitored.
+    `known`: places of derived scalars of which it is known that they vary.
+    `nearness`: what another monitor of as many scalars found of them; see `ConvergenceMonitor.nearness`.
+    `superchains`: how many the chains make up, see `diagnostics.superchains`; 0: they are judged one by one.
+    `constants`: derived scalars that have not varied so far; they are not monitored.
+    `outdated`: whether one of these has varied meanwhile: then another monitor is needed, from the first draw on.
+    `names`: of all scalars, once draws have come; the log density is the last one.
     """
 
     def __init__(

@@ -24,29 +24,18 @@ def whole_number(name: str, value: Any, least: int) -> int:
 class RunPlan(TuningLengths):
     """What is asked of a run.
 
-    Attributes
-    ----------
-    tune, min_tune, max_tune, pool
-        See `TuningLengths`.
-    draws : int or None
-        Transitions of each chain to keep; None: the run decides.
-    rule : StoppingRule
-        When the draws are good enough.
-    min_draws, max_draws : int
-        Draws of each chain where the run decides: at the first check, and at most; None: as many as it takes, unless a
-        forecast says that it takes too long or for ever.
-    remedies : tuple of str
-        Names of what the run may do by itself where its draws show the need: see `run.remedies`.
-    max_time : float or None
-        Seconds after which the run ends with what it has; None: no limit.
-    patience : float or None
-        Seconds within which a run with neither limit should come to its end by its own forecast, or in some times what
-        it took to the first look at its draws (`forecast.MULTIPLE`); None: ever. They are no clock's: an evaluation
-        counts for `forecast.price`.
-    window_budget : int or None
-        Evaluations of the log density that one chain may spend on one segment; None: no limit.
-    keep_tuning : bool
-        Whether tuning draws are part of the result.
+    `tune`, `min_tune`, `max_tune`, `pool`: see `TuningLengths`.
+    `draws`: transitions of each chain to keep; None: the run decides.
+    `rule`: when the draws are good enough.
+    `min_draws`, `max_draws`: draws of each chain where the run decides: at the first check, and at most; None: as many
+        as it takes, unless a forecast says that it takes too long or for ever.
+    `remedies`: names of what the run may do by itself where its draws show the need: see `run.remedies`.
+    `max_time`: seconds after which the run ends with what it has; None: no limit.
+    `patience`: seconds within which a run with neither limit should come to its end by its own forecast, or in some
+        times what it took to the first look at its draws (`forecast.MULTIPLE`); None: ever. They are no clock's: an
+        evaluation counts for `forecast.price`.
+    `window_budget`: evaluations of the log density that one chain may spend on one segment; None: no limit.
+    `keep_tuning`: whether tuning draws are part of the result.
     """
 
     draws: int | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.events import CheckFigures
-from consilience.inference.columns import Columns
+from consilience.inference.columns import ELEMENT, Columns
 from consilience.inference.messages import ChainTuning, Divergences, Window
 from consilience.record import Record, replace
 from consilience.run.verdicts import Sight, Verdict
@@ -55,6 +55,8 @@ class Run(Record):
         What the last check found.
     rank : int
         Directions of the metric.
+    notes : tuple of str
+        Faults of chains of which the draws bear traces, in words.
     moves : tuple of str
         Chains that went on elsewhere while tuning, in words.
     constants : tuple of str
@@ -75,10 +77,6 @@ class Run(Record):
         How many the chains make up, by which R-hat judges; 0: they are judged one by one.
     diverged : Sight, optional
         What draws showed that were given up for divergences; None: there are none.
-
-    Notes
-    -----
-    Faults of chains of which the draws bear traces, in words.
     """
 
     chains: tuple[int, ...]
@@ -111,8 +109,17 @@ class Run(Record):
 
 
 def name_statistics(table: NDArray[np.float64], columns: Columns) -> dict[str, NDArray[Any]]:
-    """A table (chain, statistic, transition) as one array per statistic."""
-    return {name: table[:, place].astype(np.dtype(type_)) for place, (name, type_) in enumerate(columns.types.items())}
+    """A table (chain, statistic, transition) as one array per statistic; elements of a vector are its last axis."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns.types):
+        places.setdefault(name.partition(ELEMENT)[0], []).append(place)
+    types = list(columns.types.items())
+    return {
+        name: np.moveaxis(table[:, some[0] : some[-1] + 1], 1, -1).copy()
+        if ELEMENT in types[some[0]][0]
+        else table[:, some[0]].astype(np.dtype(types[some[0]][1]))
+        for name, some in places.items()
+    }
 
 
 def cut(window: Window, count: int) -> Window:

@@ -83,18 +83,7 @@ class Background(Generic[R]):
         return self._ended(None)
 
     def wait(self, timeout: float | None = None) -> R:
-        """The result, once it is over.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds to wait at most; then TimeoutError, and it goes on.
-
-        Raises
-        ------
-        Exception
-            What the call would have raised without `blocking=False`, as SamplingError.
-        """
+        """The result, once it is over."""
         return self._ended(timeout)
 
     def _ended(self, timeout: float | None) -> R:
@@ -111,19 +100,9 @@ class Background(Generic[R]):
 class Stepwise(ABC, Generic[R]):
     """An estimator at work. It asks `step` before every step, and calls `tell` now and then.
 
-    Parameters
-    ----------
-    progressbar : bool, default False
-        Whether a line is shown.
-    callback : Listener, optional
-        Called with `StepProgress` in the thread that calls `tell`; KeyboardInterrupt raised in it is a stop.
-
-    Attributes
-    ----------
-    stopping
-        Whether it is to end with what it has.
-    in_background
-        Whether it works in a thread of its own.
+    `progressbar`: whether a line is shown. `callback`: called with `StepProgress` in the thread that calls `tell`;
+    KeyboardInterrupt raised in it is a stop. `stopping`: whether it is to end with what it has. `in_background`:
+    whether it works in a thread of its own.
     """
 
     def __init__(self, progressbar: bool = False, callback: Listener | None = None) -> None:
@@ -204,7 +183,8 @@ class Stepwise(ABC, Generic[R]):
     def stop(self) -> None:
         """Ask it to end with what it has."""
         self.stopping = True
-        self._free.set()
+        if not self._free.is_set():  # whose lock the interrupted thread may hold, where a signal asks for it
+            self._free.set()
 
     @overload
     def delivered(self, blocking: Literal[True], stacklevel: int) -> R: ...

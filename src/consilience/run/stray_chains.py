@@ -25,10 +25,7 @@ LEAST: Final = 20.0  # nats, by which the other region has to be heavier even so
 def stray_chains(windows: Mapping[int, Window], columns: Columns) -> tuple[int, ...]:
     """The chains whose region weighs less than exp(-20) of that of another chain; none where half of them would.
 
-    Parameters
-    ----------
-    windows : mapping of int to Window
-        Of one segment of tuning, by chain.
+    `windows`: of one segment of tuning, by chain.
     """
     if len(windows) < 3 or any(w.gradients is None or len(w.draws) < FEWEST for w in windows.values()):
         return ()

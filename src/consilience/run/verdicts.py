@@ -122,17 +122,7 @@ def energy_is_low_together(energies: NDArray[np.float64]) -> bool:
 
 
 def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
-    """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all.
-
-    Parameters
-    ----------
-    draws : sequence of ndarray
-        (draw, coordinate) of each chain.
-    evaluations : float
-        Of the log density, in a transition.
-    settled : bool
-        Whether metric and step size came to rest.
-    """
+    """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all."""
     far = any(not (np.abs(some) < FAR_OUT).all() for some in draws)
     return not settled or evaluations > LONG_TRAJECTORIES or far
 
@@ -172,18 +162,12 @@ def of_passing(
     to other widths than the steps that diverged. Where neither is so, they are accidents of arithmetic. Measured on
     curved and on harmless targets: docs/design/0027.
 
-    Parameters
-    ----------
-    size : float
-        Effective draws of the scalar that is known least.
-    witnesses : int
-        Chains that began by themselves; one is told of.
-    lost : sequence of int, default ()
-        Chains that were left out: where the others are is not all there was to see.
-    before, now : Sight, optional
-        What the draws that were given up for divergences showed, and what these show; None: there were none.
-    smallest : bool, default False
-        Whether these have the smallest steps: where one or two diverge then, and all is as wide, was no tail.
+    `size`: effective draws of the scalar that is known least.
+    `witnesses`: chains that began by themselves; one is told of.
+    `lost`: chains that were left out: where the others are is not all there was to see.
+    `before`, `now`: what the draws that were given up for divergences showed, and what these show; None: there were
+        none.
+    `smallest`: whether these have the smallest steps: where one or two diverge then, and all is as wide, was no tail.
     """
     if lost:
         which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
@@ -272,11 +256,8 @@ def poorly_known_quantile(
     passes where the effective size of every quantile, from 0.2 to 99.8 %, is half of what is asked of bulk and tails.
     Source: Vehtari et al. (2021), section 4.3, for the effective size of a quantile.
 
-    Parameters
-    ----------
-    seen : ndarray, optional
-        Draws (draw, coordinate) of an attempt before, where such places are: they are not to lie beyond all present
-        draws, but for one in twenty.
+    `seen`: draws (draw, coordinate) of an attempt before, where such places are: they are not to lie beyond all present
+    draws, but for one in twenty.
     """
     from consilience.diagnostics.effective_sample_size import ess_tail  # few runs come here
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from consilience.faces import face
+from consilience.first_use import face
 from consilience.run.steps import Background
 from consilience.sample.results import tree
 from consilience.sample.work import Work
@@ -28,29 +28,7 @@ class BackgroundSampling(Background["Posterior"]):
         return self.so_far()
 
     def watch(self, host: str = "127.0.0.1", port: int | None = None, *, control: bool = True) -> Any:
-        """Show the run in a browser while it goes on, and its result afterwards: `docs/do/watching.md`.
-
-        Parameters
-        ----------
-        host : str, default '127.0.0.1'
-            The name to listen on: this machine alone by default.
-        port : int, optional
-            A port; the usual one, or any that is free, by default.
-        control : bool, default True
-            Whether the page, for whoever has this address, may pause and stop the run and ask for more draws.
-
-        Returns
-        -------
-        object
-            The server, whose `address` is printed; `close()` ends it.
-
-        Raises
-        ------
-        MissingPackageError
-            Without the extra `watch`.
-        StorageError
-            Where it cannot listen.
-        """
+        """Show the run in a browser while it goes on, and its result afterwards: `docs/do/watching.md`."""
         return face("page of a run")(self._work, host, port, control)
 
     def __repr__(self) -> str:

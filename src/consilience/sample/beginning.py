@@ -72,12 +72,8 @@ def on_threads(
 
     Where separate modes are to be looked for, that happens here, and points are moved to them.
 
-    Parameters
-    ----------
-    written : Model, optional
-        The model with the discrete variables that are summed out, if there are some.
-    executor : Executor, optional
-        Moves the chains in other processes; None: threads do.
+    `written`: the model with the discrete variables that are summed out, if there are some. `executor`: moves the
+    chains in other processes; None: threads do.
     """
     monitored = monitored_of(density, plan)
     if isinstance(kernel, NUTS):
@@ -127,8 +123,8 @@ def _compiled_anew(model: Model) -> Portable:
 
 def _curvature(density: ModelDensity, threads: int) -> SparseCurvature:
     """What few runs need."""
+    from consilience.elimination.curvature_pattern import curvature_pattern
     from consilience.inference.curvature import SparseCurvature
-    from consilience.model.curvature_pattern import curvature_pattern
 
     return SparseCurvature(density, partial(curvature_pattern, density), threads)
 

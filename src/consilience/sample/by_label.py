@@ -23,14 +23,8 @@ Array = npt.NDArray[Any]
 class ByLabel(Record):
     """Where the labels of a model's dimensions are in a trace.
 
-    Parameters
-    ----------
-    places : dict of str to ndarray
-        Per dimension with other labels: of each label its place in the trace, -1 for a new one.
-    new : dict of str to list
-        Per dimension the labels that the trace has not.
-    dims : dict of str to tuple of str or None
-        Of the model's variables.
+    `places`: per dimension with other labels: of each label its place in the trace, -1 for a new one. `new`: per
+    dimension the labels that the trace has not. `dims`: of the model's variables.
     """
 
     places: dict[str, npt.NDArray[np.intp]]
@@ -53,7 +47,8 @@ class ByLabel(Record):
                 raise ModelError(f"the trace has the label {index[index.duplicated()][0]!r} of `{dim}` twice.")
             places[dim] = index.get_indexer(wanted)
             new[dim] = [label for label, place in zip(labels, places[dim], strict=True) if place < 0]
-        return cls(places, new, model.named_vars_to_dims)
+        followed = following(model, trace)
+        return cls(places, new, {n: dims for n, dims in model.named_vars_to_dims.items() if n not in followed})
 
     def arranged(self, name: str, array: Array, axes: int = 0) -> Array:
         """Values of a variable behind some leading axes by the model's labels; anything for new ones."""
@@ -84,6 +79,15 @@ class ByLabel(Record):
                     there = np.flatnonzero(self.places[dim] >= 0)
                     before, now = np.take(before, self.places[dim][there], axis), np.take(now, there, axis)
         return not np.array_equal(before, now, equal_nan=now.dtype.kind == "f")
+
+
+def following(model: Model, trace: Any) -> set[str]:
+    """Variables whose values a trace gives at any rows of data: sums of trees."""
+    if not any(v.has_trees for v in model.free):
+        return set()
+    from consilience.sample.bart import follows_data, written  # few models have trees
+
+    return {v.name for v in model.free if v.has_trees and follows_data(v) and written(trace, v.name) is not None}
 
 
 def _listed(labels: list[Any]) -> str:

@@ -99,10 +99,7 @@ class DiscreteRegions:
     def spread(self, points: Floats, seed: int | None = None) -> Floats:
         """Starting points (chain, coordinate): where all combinations are known in those that hold the mass.
 
-        Parameters
-        ----------
-        seed : int, optional
-            Of the random numbers, in place of the run's.
+        `seed`: of the random numbers, in place of the run's.
         """
         found, density = self.found, self.density
         if not found.complete or not found.found:

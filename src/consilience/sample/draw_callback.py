@@ -21,18 +21,11 @@ Array = npt.NDArray[Any]
 class Draw(NamedTuple):
     """One draw of one chain.
 
-    Parameters
-    ----------
-    is_last : bool
-        Always False: a run decides by itself which draw is the last.
-    draw_idx : int
-        Number of the draw in its chain, from 0.
-    tuning : bool
-        Always False: draws of the tuning are not told.
-    stats : list of dict
-        A list with one mapping, of the statistics of the transition.
-    point : dict of str to ndarray
-        Values by name, on their own scales and, as `tau_log__`, on the unconstrained line.
+    `is_last`: always False: a run decides by itself which draw is the last.
+    `draw_idx`: number of the draw in its chain, from 0.
+    `tuning`: always False: draws of the tuning are not told.
+    `stats`: a list with one mapping, of the statistics of the transition.
+    `point`: values by name, on their own scales and, as `tau_log__`, on the unconstrained line.
     """
 
     chain: int
@@ -75,10 +68,7 @@ class TraceSoFar:
 class DrawCallback:
     """A listener that calls `callback(trace=…, draw=…)` for every draw.
 
-    Parameters
-    ----------
-    density : callable
-        Gives the density of the run, which may change its coordinates.
+    `density`: gives the density of the run, which may change its coordinates.
     """
 
     def __init__(self, callback: Callable[..., Any], density: Callable[[], ModelDensity]) -> None:
@@ -107,10 +97,7 @@ class DrawCallback:
 def listener_of(callback: Callable[..., Any], density: Callable[[], ModelDensity]) -> Listener:
     """What listens to a run for a user's callback of one argument, the event, or of two, `trace` and `draw`.
 
-    Raises
-    ------
-    TypeError
-        For a callback of other arguments.
+    Raises TypeError for a callback of other arguments.
     """
     try:
         parameters: Mapping[str, inspect.Parameter] = inspect.signature(callback).parameters

@@ -20,12 +20,8 @@ LEVEL: Final = 0.02  # nats, the same for heights and masses
 def exchanged(values: Mapping[str, Array], levels: Array) -> tuple[str, ...]:
     """Names of the variables of which all modes have the same elements, in other orders; empty if some differ else.
 
-    Parameters
-    ----------
-    values : mapping of str to ndarray
-        By variable, on its own scale, (mode, …).
-    levels : ndarray
-        Of each mode what does not depend on labels, such as height and mass, (mode, …).
+    `values`: by variable, on its own scale, (mode, …). `levels`: of each mode what does not depend on labels, such as
+    height and mass, (mode, …).
     """
     count = len(levels)
     if count < 2 or not (np.abs(levels - levels[0]) < LEVEL).all():

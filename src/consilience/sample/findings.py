@@ -24,10 +24,7 @@ MOST_SAID: Final = 2000  # characters of a reason that are shown
 def warn(work: Work, run: Run, stacklevel: int) -> None:
     """Say what is to be known of the run; only a converged one is silent.
 
-    Raises
-    ------
-    SamplingError
-        Where a Python function broke its declaration, so that the density was another one.
+    Raises SamplingError where a Python function broke its declaration, so that the density was another one.
     """
     if run.interrupted:
         print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")

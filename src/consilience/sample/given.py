@@ -41,12 +41,8 @@ class Unread:
 class Given(Record):
     """Draws of a model's free variables.
 
-    Parameters
-    ----------
-    values : dict of str to ndarray
-        Arrays (draw of all axes, …) by name; `Unread` where they were asked for so.
-    axes : tuple of str
-        Names of the axes of draws, `shape` their lengths, `labels` their labels.
+    `values`: arrays (draw of all axes, …) by name; `Unread` where they were asked for so. `axes`: names of the axes of
+    draws, `shape` their lengths, `labels` their labels.
     """
 
     values: dict[str, Any]
@@ -65,12 +61,8 @@ class Given(Record):
     ) -> Given:
         """Draws from a tree with the group `posterior`, a data set, or a dictionary of arrays.
 
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Variables to take, as far as there are draws of them; the free ones by default.
-        whole : bool, default True
-            False: nothing is read yet.
+        `names`: variables to take, as far as there are draws of them; the free ones by default. `whole`: False: nothing
+        is read yet.
         """
         wanted = [v.name for v in model.free] if names is None else list(names)
         axes = (
@@ -94,6 +86,10 @@ class Given(Record):
             shape = tuple(int(posterior.sizes[axis]) for axis in axes)
             plain = {axis: posterior.indexes[axis] for axis in axes if axis in posterior.indexes}
             labels = {axis: index.to_numpy() for axis, index in plain.items() if index.nlevels == 1}
+        if any(v.has_trees for v in model.free if v.name in wanted):
+            from consilience.sample.bart import at_present_rows  # few models have trees
+
+            arrays |= {name: array for name, array in at_present_rows(model, trace, shape).items() if name in arrays}
         if not whole:
             return cls({name: Unread(array, len(axes)) for name, array in arrays.items()}, axes, shape, labels)
         count, read = int(np.prod(shape)), {name: np.asarray(array) for name, array in arrays.items()}

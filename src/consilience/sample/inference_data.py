@@ -34,7 +34,7 @@ def to_inference_data(
     save_warmup: bool | None = None,
     include_transformed: bool = False,
 ) -> xarray.DataTree:
-    """A tree of draws (chain, draw, …) given by name, with the dims, labels and data of a model.
+    """Make a labelled tree from arrays of draws (chain, draw, …), with dims, coords and data of a model.
 
     Parameters
     ----------
@@ -123,8 +123,7 @@ def predictions_to_inference_data(
         Draws of predictions.
     posterior_trace : Arrays, optional
         The draws they were made from, as group `posterior`.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     coords : mapping, optional
         Labels of dims.
     dims : mapping, optional

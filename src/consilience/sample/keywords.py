@@ -60,17 +60,8 @@ def check(
 ) -> None:
     """Pass over what has no meaning here among the keywords given besides a function's own; refuse the rest.
 
-    Parameters
-    ----------
-    spelled : mapping of str to str, optional
-        Further words that may be meant, with how they are written.
-
-    Raises
-    ------
-    TypeError
-        For unknown keywords, with the nearest one.
-    SamplingError
-        For values that ask for what is not there.
+    `spelled`: further words that may be meant, with how they are written. Raises TypeError for unknown keywords, with
+    the nearest one. Raises SamplingError for values that ask for what is not there.
     """
     rest = dict(given)
     check_compile_kwargs(rest.pop("compile_kwargs", None))

@@ -154,8 +154,7 @@ def sample_many(
         Of the study; that of a fit depends on it and on the name of the fit.
     sampler : callable, default sample
         Called as `sampler(model=..., random_seed=..., **sampling)`, with `cores=1` and `progressbar=False`.
-    progressbar : bool, default False
-        Whether a line is shown.
+    progressbar : ...
     callback : callable, optional
         Called with `consilience.events.StepProgress` while the study goes on.
     blocking : bool, default True

@@ -47,9 +47,9 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
             f"{[v.name for v in model.free] + list(derived)}."
         )
     left = MOST_ELEMENTS
-    whole_numbers = [v.name for v in model.marginalized if v.name in derived]
+    drawn_again = [v.name for v in model.marginalized if v.name in derived]
     named = dict.fromkeys((*plan.monitor, *written))
-    for name in whole_numbers:
+    for name in drawn_again:
         size = math.prod(density.shape_of(name)[0])
         if name not in named and 0 < size <= left:
             named[name] = None
@@ -78,7 +78,7 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
     for name, some in places.items():
         own = list(element_names(model, name, two[name].shape[1:]))
         labels += [own[place] for place in some]
-        steady.update(own if name in whole_numbers else ())
+        steady.update(own if name in drawn_again else ())
 
     def derive(draws: Floats) -> Floats:
         values = expand(draws)
@@ -133,10 +133,7 @@ def properness(density: ModelDensity, names: tuple[str, ...], threads: int) -> C
 def coordinate_names(density: ModelDensity, shown: Mapping[str, str]) -> Iterator[str]:
     """A name per coordinate: `theta[A]` where the coordinate stands for one element, else `p_simplex__[0]`.
 
-    Parameters
-    ----------
-    shown : mapping of str to str
-        Names by which variables are shown in place of their own.
+    `shown`: names by which variables are shown in place of their own.
     """
     for stretch in density.layout.stretches:
         own = tuple(stretch.variable.node.static_shape)

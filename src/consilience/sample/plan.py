@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from consilience.inference import Kernel
 from consilience.native import target
 from consilience.record import as_plain, field_names
 from consilience.run import RunPlan
-from consilience.run.remedies import USUAL
 from consilience.sample.step_methods import title
+
+LARGE: Final = 60  # elements of a variable that is integrated out without being named
 
 
 class ModelPlan(RunPlan):
@@ -28,7 +29,7 @@ class ModelPlan(RunPlan):
     lazily       whether deterministics are computed when they are looked at
     modes        whether separate modes are looked for
     noise        half the width of the noise around the support points that chains begin with; 0: points are given
-    marginalized names of the discrete variables that are summed out while chains move, and drawn again from their draws
+    marginalized names of the variables that are summed or integrated out while chains move, and drawn again from draws
     summed_values how many values of such without end are summed, by name, as draws came near to where fewer would end
     centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
     fields       that move in units of their scale: the centredness and middle of each by name; None: there are none
@@ -71,9 +72,6 @@ RUN = field_names(RunPlan)
 def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
     """A plan as a checkpoint has it: `of_the_run` and `of_the_result`."""
     saved = {**run, **result, "rule": StoppingRule(**run["rule"])}
-    if "escalate" in saved:  # of earlier versions, which had names for what may be done one by one
-        may = {"steps": saved.pop("escalate"), "coordinates": saved.pop("noncenter")}
-        saved["remedies"] = tuple(name for name in USUAL if may.get(name, True))
     lists = {name: tuple(value) for name, value in saved.items() if isinstance(value, list)}
     if not all(isinstance(word, str) for words in lists.values() for word in words):
         raise TypeError("the names of variables are no text")

@@ -11,6 +11,7 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
+from consilience.ir import Node
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
 from consilience.model.signature import signature
@@ -27,7 +28,7 @@ from consilience.sample.beginning import Begin, on_threads
 from consilience.sample.compiling import compiled, prepare_sampler
 from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, whole
 from consilience.sample.monitoring import angular_coordinates
-from consilience.sample.plan import ModelPlan, identity
+from consilience.sample.plan import LARGE, ModelPlan, identity
 from consilience.sample.step_methods import assigned
 from consilience.sample.work import WIDE, Work, rewritten
 
@@ -70,6 +71,7 @@ def sample(
     stop: Stop | None = None,
     tuning: Tuning | None = None,
     remedies: Sequence[str] = REMEDIES,
+    integrate: bool | str | Node | Sequence[str | Node] = True,
     save: Save | None = None,
     blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
@@ -81,135 +83,134 @@ def sample(
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
 
-    Without numbers the chains tune together for as long as metric and step size change, then draw until every
-    scalar has 400 effective draws (`stop`), in bulk and tails, and the chains agree: as many as it takes, while their
-    own forecast says that they take no more evaluations than a usual machine makes in a minute, or five times those of
-    tuning and the first 400 draws. `draws` and `tune` fix the length of either phase instead, as in PyMC.
+    By default the run chooses its length: the chains tune together, then draw until every scalar has 400 effective
+    draws in bulk and tails and the chains agree (see `Stop`). Give `draws` and `tune` to fix the length instead, as in
+    PyMC.
 
     Parameters
     ----------
     draws, tune : int, optional
         Kept draws per chain, and tuning draws before them.
     chains : int, optional
-        Number of chains (4).
+        Number of chains, 4 by default.
     cores : int, optional
-        Greatest number of threads; the processors this process may use by default. The draws do not depend on it.
+        Largest number of threads; by default all processors of this process. The draws do not depend on it.
     threads_per_chain : int, optional
-        Threads for one evaluation of a log density that takes long (some 100 us): its rows are cut into chunks, whose
-        number depends on the model alone, and so do the draws. By default as many as chains leave idle, so that one
-        chain has all `cores`; 2: half as many chains at a time with two each. A warning says so where there is nothing
-        to cut, and which term joins its rows.
+        Threads for one evaluation of a log density that takes 100 microseconds or more: its rows are cut into chunks.
+        By default the threads that the chains leave idle. The draws do not depend on it. A warning says if nothing can
+        be cut.
     random_seed : int, sequence of int or Generator, optional
-        Integer, sequence of integers, Generator or RandomState; a fresh seed by default. The seed is kept in the
-        attributes of the result.
+        Seed, sequence of integers, `numpy.random.Generator` or `RandomState`; a fresh seed by default. The result keeps
+        it in its attributes.
     progressbar : bool or str, default True
-        Whether progress is shown. PyMC's words, such as 'combined+stats', show what True shows.
+        Whether to show progress. PyMC's words, such as 'combined+stats', show what True shows.
     step : Kernel or sequence of Kernel, optional
-        Another kernel: `pm.HamiltonianMC()`, `pm.Metropolis()`; each chain then tunes by itself. Discrete variables
-        that no step method is given to are summed out while chains move, where that can be, and drawn afterwards given
-        all others: the result has them all. So are continuous variables that act through comparisons alone, as
-        `tau` does in `pm.math.switch(t < tau, a, b)`. The result's attribute `marginalized` has their names, and
-        `sample_stats.lp` is the log density summed over them.
+        Step methods to use instead of NUTS, such as `pm.HamiltonianMC()` or `pm.Metropolis()`; each chain then tunes
+        alone. Without a step method, discrete variables are summed out if possible and drawn afterwards, and so are
+        continuous variables that act only through comparisons, such as `tau` in `pm.math.switch(t < tau, a, b)`. The
+        attribute `marginalized` of the result names them, and `sample_stats.lp` is the log density summed over them.
     var_names : sequence of str, optional
-        Names of the variables to keep; all free variables and deterministics by default.
+        Variables to keep; all free variables and deterministics by default.
     initvals : mapping or sequence of mapping, optional
-        Starting values by name (`tau`, or `tau_log__` on the unconstrained line), or one mapping per chain; "prior" or
-        "support_point" in place of numbers. Or a result with a posterior, of `pm.fit_pathfinder` or an earlier run:
-        chains begin at draws of it, without noise by default.
+        Starting values by name (`tau`, or `tau_log__` on the unconstrained scale), or one mapping per chain; "prior" or
+        "support_point" may stand in place of numbers. A result, of `pm.fit_pathfinder` or an earlier run, starts the
+        chains at some of its draws.
     init : str, default 'lbfgs'
-        "lbfgs": wide noise on the starting values, then some steps of L-BFGS to the typical set; "auto" or
-        "jitter+adapt_diag" (or "…_grad"): starting values with noise; "adapt_diag": without. "adapt_full" and
-        "jitter+adapt_full": the same, with the metric "dense" unless another is asked for.
+        How starting points are made. "lbfgs": starting values with wide noise, followed by some steps of L-BFGS.
+        "auto", "jitter+adapt_diag" and "jitter+adapt_diag_grad": starting values with noise. "adapt_diag": without
+        noise. "jitter+adapt_full" and "adapt_full": the same with a dense metric, unless `tuning` asks for another one.
     target_accept : float, default 0.8
         Mean acceptance probability that the step size is tuned for, between 0 and 1.
     max_treedepth : int, default 10
-        Greatest number of doublings of a trajectory.
+        Largest number of doublings of a trajectory.
     jitter_max_retries : int, default 100
         Attempts to find a starting point with a finite log density.
     discard_tuned_samples : bool, default True
-        False keeps the tuning draws in groups `warmup_…`.
+        False: keep the tuning draws in groups `warmup_…`.
     compute_convergence_checks : bool, default True
-        False leaves out the warnings, and the checks of fixed lengths: they end "completed".
+        False: give no warnings, and do not judge runs of fixed length, whose status is then "completed".
     idata_kwargs : mapping, optional
-        `{"log_likelihood": True}` adds what `compute_log_likelihood` does; so does "log_prior"; "include_transformed"
-        adds values of transformed variables to the posterior, as `tau_log__`.
+        Groups to add: `{"log_likelihood": True}`, `{"log_prior": True}`, or `{"include_transformed": True}` for values
+        on the unconstrained scale such as `tau_log__`.
     callback : callable, optional
-        Called with the events of the run (`consilience.events`), or, if its arguments have the names `trace` and
-        `draw`, once per kept draw as in PyMC; never in the way of the chains. Raising KeyboardInterrupt in it ends the
-        run.
+        Called with the events of the run (`consilience.events`). A function with arguments `trace` and `draw` is called
+        once per kept draw, as in PyMC. It runs beside the chains; a KeyboardInterrupt that it raises ends the run.
     model : Model, optional
         The model; by default that of the enclosing `with` block.
     stop : Stop, optional
-        When draws are good enough, and where the run ends all the same: `pm.Stop(ess=400, rhat=1.01, max_draws=None,
-        max_time=None, …)`.
+        When the run ends: `pm.Stop(ess=400, rhat=1.01, max_draws=None, max_time=None, …)`.
     tuning : Tuning, optional
-        How chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
-    remedies : str or sequence of str, optional
-        What the run may do by itself where draws show the need; `()`: nothing. A single name stands for itself alone.
+        How the chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
+    remedies : str or sequence of str, default ('coordinates', 'steps', 'metric', 'jumps', 'modes')
+        What the run may change when its draws show that it is needed; `()` for nothing.
 
-        - "steps": divergences lead to another tuning with smaller steps, once.
-        - "metric": draws that contradict the metric lead to another tuning with one made of them.
-        - "coordinates": hierarchies whose draws diverge, would have to be many times as many, or hardly move between
-          energies go on in partially non-centred coordinates, as `pm.noncenter` writes them, each element as far as the
-          draws ask for: once, with a restart. Large random walks, AR, CAR and ICAR fields with an estimated scale go on
-          in units of it, early in tuning. The variables of the result stay those of the model, and its attribute
-          `centredness` tells what was chosen. Only where the run decides its length, chains begin by `init="lbfgs"`,
-          and no number of jumps is given.
-        - "jumps": where several modes were found before, a jump between them before each transition, from the first
-          draw on. 4 jumps between past points of all chains, with a restart, where the run decides its length and
-          chains disagree, or do not come back to where some of them were; `nuts={"jumps": 4}` has those from the first
-          draw on.
-        - "modes": separate modes are looked for before the chains begin, by some thousand gradients: chains then begin
-          in each that has more than 0.5 % of the mass, and one that no draw has come to forbids.
-        - "converged": whatever the step method, as long as the log density has a gradient. Only where convergence is
-          checked, chains begin by `init="lbfgs"`, and no variable is an angle.
+        - "coordinates": hierarchies that diverge or mix badly continue in partially non-centred coordinates, after one
+          restart; long random walks, AR, CAR and ICAR fields move in units of their scale. Names in the result stay
+          those of the model, and its attribute `centredness` says what was chosen. Only if the run chooses its length,
+          chains start by `init="lbfgs"`, and no number of jumps is given.
+        - "steps": divergences lead to one more tuning, with smaller steps.
+        - "metric": draws that contradict the metric lead to one more tuning, with a metric made of these draws.
+        - "jumps": chains jump between separate modes that were found before the run. If chains disagree, the run
+          restarts with 4 jumps between past points of all chains per transition; `nuts={"jumps": 4}` has those from the
+          first draw.
+        - "modes": some thousand gradients look for separate modes before the run. Chains start in every mode with more
+          than 0.5 % of the mass, and a mode without draws prevents the status "converged". Only if the log density has
+          a gradient, convergence is checked, chains start by `init="lbfgs"`, and no variable is an angle.
+    integrate : bool or str or TensorVariable or sequence of these, default True
+        Continuous variables that are integrated out while chains move, and drawn afterwards from their exact
+        distribution given all others; the result has them all. They are normal given all others, and so is what depends
+        on them, linearly (random walks, autoregressions, effects of groups, latent Gaussian processes with normal
+        data), or of a conjugate family (Gamma with Poisson counts or exponential times, Beta with binomial counts,
+        inverse Gamma with normal data, Dirichlet with categories, …). True: large ones whose integral costs little
+        beside what it saves; the result's attribute `integrated` tells which. False: none. Names: these, whatever it
+        costs, and no others.
     save : Save, optional
-        What is written while the run goes on: `pm.Save(checkpoint="run", store="run.zarr")`.
+        What the run writes to disk: `pm.Save(checkpoint="run", store="run.zarr")`.
     blocking : bool, default True
-        False returns at once with a `BackgroundSampling`, whose `wait()` gives the result.
+        False: return at once with a `BackgroundSampling`, whose `wait()` gives the result.
     nuts : mapping, optional
-        `{"target_accept": …, "max_treedepth": …}`, as in PyMC; "jumps" is a number of them.
+        `{"target_accept": …, "max_treedepth": …}` as in PyMC, and "jumps", a number of them.
     backend : {'llvm', 'jax'}, optional
-        "llvm": chains on threads. "jax": chains in lock step on one device, by ChEES-HMC, for hundreds and thousands of
-        chains (128 by default). From 64 on they begin at 16 points and are judged by nested R-hat, and
-        `pm.Stop(min_draws=…)` is that of four chains: more have as many in all at the first check.
+        "llvm": chains on threads. "jax": hundreds or thousands of chains (128 by default) in lock step on one device,
+        by ChEES-HMC. From 64 chains on they start at 16 points and are judged by nested R-hat, and
+        `pm.Stop(min_draws=…)` counts for four chains: with more chains, each makes fewer draws before the first check.
     device : str, optional
-        Of JAX: "cpu", "gpu", "gpu:1"; its first by default, an accelerator where there is one.
+        Device of JAX: "cpu", "gpu", "gpu:1"; by default its first, an accelerator if there is one.
     watch : bool, default False
-        True shows the run in a browser while it goes on, and prints the address: `docs/do/watching.md`.
+        True: show the run in a browser and print the address, see `docs/do/watching.md`.
     executor : Executor, optional
-        Moves the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
-        MPI), a Dask client or `pm.cluster.ray()`. The draws are those of threads, whatever becomes of workers; it pays
-        where a second of work per chain is little: docs/do/clusters.md. Or `pm.cluster.shards(…)`: chains stay here,
-        and workers hold the rows of the data.
+        Runs the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
+        MPI), a Dask client or `pm.cluster.ray()`. The draws are the same as on threads, whatever happens to the
+        workers. It is worth it from about a second of work per chain on, see docs/do/clusters.md. With
+        `pm.cluster.shards(…)` the chains stay here and the workers hold the rows of the data.
     **pymc : object
-        PyMC's other keywords: those without meaning here pass, the rest are refused with what to use. Older names of
-        parts of `stop`, `tuning`, `remedies` and `save`, as `target_ess`, work as ever.
+        PyMC's other keywords. Those without meaning here are ignored; the rest raise an error that says what to use.
 
     Returns
     -------
     object
-        An `xarray.DataTree` with groups posterior, sample_stats, observed_data, … and `status`, `reason`, `worst`,
-        `extend(target_ess=…)`. Status is "converged", "converged_with_divergences", "not_converged", "chains_disagree",
-        or "interrupted" after Ctrl-C, then with the draws made so far.
+        An `xarray.DataTree` with the groups posterior, sample_stats, observed_data, … and the attributes `status`,
+        `reason` and `worst`. The status is "converged", "converged_with_divergences", "not_converged",
+        "chains_disagree", "interrupted" (after Ctrl-C, with the draws made so far) or "completed".
+        `extend(target_ess=…)` continues the run.
 
     Raises
     ------
     InitialPointError
-        Where no finite starting point is found.
+        If no starting point with a finite log density is found.
     ModelError
-        Without free variables or with discrete ones.
+        If the model has no free variables.
     SamplingError
-        For arguments out of range.
+        If an argument is out of range.
     StorageError
-        Where checkpoint or store cannot be written.
+        If checkpoint or store cannot be written.
     MissingPackageError
-        For `backend="jax"` without JAX.
+        If `backend="jax"` is given without JAX.
 
     Warns
     -----
     ConvergenceWarning
-        Where the draws should not be trusted as they are.
+        If the draws should not be used yet.
 
     See Also
     --------
@@ -229,11 +230,11 @@ def sample(
     'converged'
     """
     rest = dict(pymc)
-    groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)
+    groups = whole(stop, tuning, remedies, save)
     stop, tuning, save, may = groups.stop, groups.tuning, groups.save, groups.remedies
     keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
     owner = modelcontext(model)
-    jumps: int | Literal["auto"] = groups.jumps or ("auto" if "jumps" in may else 0)
+    jumps: int | Literal["auto"] = "auto" if "jumps" in may else 0
     target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
         raise SamplingError(
@@ -259,10 +260,16 @@ def sample(
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     summed: tuple[str, ...] = ()
     apart = type(executor).__name__ == "Shards"  # the rows are not here
-    if not all(v.continuous for v in owner.free) or (not apart and owner.has_steps()):
+    if integrate is True and lock_step:  # other devices have no sparse factors, and need none where chains are many
+        integrate = False
+    if apart and not isinstance(integrate, bool):
+        raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
+    large = any(v.continuous and v.size >= LARGE for v in owner.free)
+    others = owner.has_steps() or (integrate and large if isinstance(integrate, bool) else True)
+    if (others and not apart) or not all(v.continuous for v in owner.free):
         from consilience.sample import summing  # few models need it
 
-        summed, initvals = summing.summed_out(owner, step, initvals)
+        summed, initvals = summing.eliminated(owner, step, initvals, False if apart else integrate)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
     climbing = init == "lbfgs"
@@ -324,13 +331,14 @@ def sample(
         kernel = assigned(moved, density, step, default)
         begin = partial(
             on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain,
-            written=owner if summed else None, executor=executor,
+            written=owner if set(summed) - density.integrated.keys() else None, executor=executor,
         )  # fmt: skip
         starts = chains
         if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
             plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
     judged = draws is None or compute_convergence_checks
     looked_for = "modes" in may and free and judged and not density.without_gradient and not apart
+    looked_for = looked_for and not any(v.has_trees for v in density.model.free)
     plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
     jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
     plan = replace(plan, noise=width if jitter and initvals is None else 0.0)

@@ -22,7 +22,7 @@ from consilience.record import replace
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
 from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
-from consilience.sample.by_label import ByLabel
+from consilience.sample.by_label import ByLabel, following
 from consilience.sample.compiling import naming_the_largest, prepare_sampler
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.given import Given, variables_of
@@ -41,18 +41,16 @@ def sample_prior_predictive(
     return_inferencedata: bool = True,
     **pymc: Any,
 ) -> Any:
-    """Draw all variables from the prior, data included.
+    """Draw all variables from the prior, including the observed ones.
 
     Parameters
     ----------
     draws : int, optional
         Number of draws; 500 by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : sequence of str, optional
         Variables to keep; all by default.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     return_inferencedata : bool, default True
         False: a dictionary of arrays (draws, …) by name.
     **pymc : object
@@ -61,13 +59,13 @@ def sample_prior_predictive(
     Returns
     -------
     object
-        A tree with the groups `prior` (free variables, deterministics) and `prior_predictive` (observed variables),
-        with one chain; `observed_data`, `constant_data`. `var_names` may leave the first two empty.
+        A tree with one chain: the groups `prior` (free variables and deterministics), `prior_predictive` (observed
+        variables), `observed_data` and `constant_data`. `var_names` may leave the first two empty.
 
     Warns
     -----
     ConsilienceWarning
-        Where the model has potentials, which have no part in this, and where draws are NaN.
+        If the model has potentials, which prior draws ignore, or if draws are NaN.
 
     See Also
     --------
@@ -135,10 +133,9 @@ def sample_posterior_predictive(
 ) -> Any:
     """Draw new data for every draw of the posterior.
 
-    Random variables of which the trace has draws keep them, by label; others, and elements whose labels are new since,
-    are drawn anew given their parameters, and deterministics are computed. Observed variables are as long as their
-    parameters are by the present data.
-    `resampled_variables` tells for each which it is, and why.
+    Random variables with draws in the trace keep them, matched by label. Other variables, and elements with new labels,
+    are drawn given their parameters. Deterministics are computed. Observed variables have the lengths of the present
+    data. `resampled_variables` says for each variable which it is, and why.
 
     Parameters
     ----------
@@ -146,8 +143,7 @@ def sample_posterior_predictive(
         A result of `sample`, a data set of draws, a dictionary of arrays (chain, draw, …) or a list of points such as
         that of `find_MAP`; free variables that it does not hold are drawn from their prior, with a warning where
         nobody asked for them.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : Names, optional
         Variables to return; by default `sample_vars`, or else the observed ones and the deterministics that depend on
         these directly.
@@ -155,15 +151,13 @@ def sample_posterior_predictive(
         Variables of the trace to draw or compute anew.
     freeze_vars : Names, optional
         Variables of the trace to keep without a warning; deterministics are then not computed.
-    sample_dims : sequence of str, optional
-        Axes of the draws; ("chain", "draw") by default.
+    sample_dims : ...
     extend_inferencedata : bool, default False
         Add the groups to `trace`, in place of those of that name, and return it.
     predictions : bool, default False
         Store the draws as group `predictions`, and the data as `predictions_constant_data`, for data other than those
         the model was fitted to.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     return_inferencedata : bool, default True
         False: a dictionary of arrays by name.
     store, executor : optional
@@ -174,22 +168,21 @@ def sample_posterior_predictive(
     Returns
     -------
     object
-        A tree with the group `posterior_predictive`, and the data of the moment in `observed_data` and `constant_data`.
+        A tree with the group `posterior_predictive`, and the present data in `observed_data` and `constant_data`.
 
     Raises
     ------
     ModelError
-        Without observed variables, for unknown names, or where what has to be drawn has no random generator.
+        If the model has no observed variables, a name is unknown, or a variable has no random generator.
     ShapeError
-        Where the draws do not fit the present data.
+        If the draws do not fit the present data.
 
     Warns
     -----
     ConsilienceWarning
-        Where draws are NaN.
+        If draws are NaN.
     ImplicitFreezeWarning
-        Where draws of the trace are kept for a variable on which something acts that has changed since, or is drawn
-        anew.
+        If a variable keeps its draws although something that it depends on has changed or is drawn anew.
 
     See Also
     --------
@@ -294,8 +287,7 @@ def resampled_variables(
     ----------
     trace : DataTree
         Result with a posterior.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_names : Names, optional
         Names of the variables to include; all by default.
     sample_vars : Names, optional
@@ -340,7 +332,8 @@ def resampled_variables(
     labels = ByLabel.of(owner, trace)
     lacking = {name: found for name in present if (found := labels.lacking(name))}
     changed = _changed(owner, trace, labels)
-    return resampling(owner, outputs, present, changed, _listed(sample_vars), _listed(freeze_vars), lacking)
+    followed = following(owner, trace)
+    return resampling(owner, outputs, present, changed, _listed(sample_vars), _listed(freeze_vars), lacking, followed)
 
 
 def _listed(names: Names) -> list[str]:
@@ -378,7 +371,7 @@ def compute_log_likelihood(
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
-    """The log density of each observation at every draw of the posterior, for model comparison.
+    """Compute the log density of each observation at every draw of the posterior, for model comparison.
 
     Parameters
     ----------
@@ -388,10 +381,7 @@ def compute_log_likelihood(
         Observed variables; all by default.
     extend_inferencedata : bool, default True
         Whether the group is added to the result, which is then returned.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    sample_dims : sequence of str, optional
-        Axes of the draws; ("chain", "draw") by default.
+    model, sample_dims : ...
     store : str or Path, optional
         A zarr store to be made, or one that a run has written, to which the group is added: draws are computed part by
         part, and the result reads from there what is looked at. `pm.loo` and `pm.summary` of such results read them
@@ -405,7 +395,7 @@ def compute_log_likelihood(
     Returns
     -------
     object
-        `idata` with the group `log_likelihood` added; that group as a data set if `extend_inferencedata` is False.
+        `idata` with the group `log_likelihood`. With `extend_inferencedata=False` only that group, as a dataset.
 
     See Also
     --------
@@ -455,20 +445,18 @@ def compute_log_prior(
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
-    """The log density of each free variable on its own scale, without Jacobian, at every draw of the posterior.
+    """Compute the log density of each free variable at every draw of the posterior, without Jacobian terms.
 
-    The arguments are as in `compute_log_likelihood`; the group is `log_prior`.
+    Takes the arguments of `compute_log_likelihood`; the group is `log_prior`.
 
     Parameters
     ----------
     idata : DataTree
         Result with a posterior.
-    var_names : sequence of str, optional
-        Names of the variables to include; all by default.
+    var_names : ...
     extend_inferencedata : bool, default True
         Whether the group is added to the result, which is then returned.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     sample_dims : sequence of str, optional
         Names of the dims of draws.
     store, executor : optional
@@ -548,7 +536,7 @@ def compute_deterministics(
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
-    """Values of deterministics at draws of the free variables.
+    """Compute deterministics from draws of the free variables.
 
     Parameters
     ----------
@@ -556,10 +544,7 @@ def compute_deterministics(
         A data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays.
     var_names : sequence of str, optional
         Deterministics; all by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    sample_dims : sequence of str, optional
-        Axes of the draws; ("chain", "draw") by default.
+    model, sample_dims : ...
     merge_dataset : bool, default False
         Whether the result holds what the data set had, too.
     extend_dataset : bool, default False
@@ -577,7 +562,7 @@ def compute_deterministics(
     Raises
     ------
     ModelError
-        Where draws of a variable are missing on which a deterministic depends.
+        If draws of a variable are missing that a deterministic depends on.
 
     See Also
     --------
@@ -659,8 +644,7 @@ def recover_marginals(
         False: log probabilities only.
     extend_inferencedata : bool, default True
         Add the results to the group `posterior` of `idata`, and return it; False: a data set of them.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
 
     Returns
     -------

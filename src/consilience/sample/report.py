@@ -18,7 +18,7 @@ import numpy as np
 from consilience.diagnostics.error_rates import COMMIT, RATES, TARGETS, VERSION
 from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError
-from consilience.faces import face
+from consilience.first_use import face
 
 if TYPE_CHECKING:
     import xarray
@@ -65,14 +65,12 @@ class Account(str):
 
 
 def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) -> Account:
-    """A readable account of a run of `pm.sample`: what came of it, how far that can be trusted, and what happened.
+    """Explain the outcome of a run of `pm.sample` in words: what the status is, how far to trust it, and what happened.
 
-    Of draws that came otherwise, as of `pm.sample_smc`, there is their page, and an account of a line or two.
-
-    The parts: the status with what it promises, and how often results of this status were wrong in the study of
-    `docs/understand/certificates.md`, with the interval of 95 %; why; the draws that were given up, and for what;
-    chains that went on elsewhere; divergences, before and among the draws; separate regions of the posterior with
-    their shares; the scalar that is known least; what would help.
+    The report gives the status and what it promises, with the error rate measured for this status (and its 95 %
+    interval, see `docs/understand/certificates.md`); the reason; discarded draws and moved chains; divergences;
+    separate modes with their shares; the scalar with the fewest effective draws; and what would help. For draws of
+    other methods, such as `pm.sample_smc`, it has a line or two.
 
     Parameters
     ----------
@@ -189,8 +187,15 @@ def interval(wrong: int, runs: int, prob: float = 0.95) -> tuple[float, float]:
 def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
     for reason in _plain(attributes, "restarts"):
         yield f"{RESTARTS.get(reason, reason)}; the draws before are not in the result"
-    if summed := _plain(attributes, "marginalized"):
+    integrated = _plain(attributes, "integrated", {})
+    if summed := [name for name in _plain(attributes, "marginalized") if name not in integrated]:
         yield f"{_listed(summed)} summed out while the chains moved, and drawn again given each draw"
+    for kind in dict.fromkeys(integrated.values()):
+        own = [name for name in integrated if integrated[name] == kind]
+        yield (
+            f"{_listed(own)} integrated out while the chains moved ({kind}), and drawn again given each draw; "
+            "`integrate=False` moves them by the chains"
+        )
 
 
 def _listed(names: list[str]) -> str:

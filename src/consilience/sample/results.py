@@ -159,10 +159,7 @@ class Result(Outcome):
 def of_trees() -> type[Posterior]:
     """The class of trees, which is told that results are such, as far as types are asked.
 
-    Raises
-    ------
-    MissingPackageError
-        Without xarray.
+    Raises MissingPackageError without xarray.
     """
     try:
         import xarray
@@ -228,10 +225,7 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
 
     Of very many numbers there is one copy: variables without a transform are parts of them that cannot be written to.
 
-    Parameters
-    ----------
-    lazily : bool, default False
-        Deterministics of known shape are computed when they are looked at.
+    `lazily`: deterministics of known shape are computed when they are looked at.
     """
     chains, count, dimension = draws.shape
     density, names = work.density, work.plan.names
@@ -324,6 +318,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "retuned": int("divergences" in run.restarts),
         "restarts": json.dumps(run.restarts),
         "marginalized": json.dumps(work.plan.marginalized),
+        "integrated": json.dumps(density.integrated),
         "centredness": json.dumps(work.plan.all_centredness),
         "diverged_before": json.dumps(_diverged_before(run)),
         "notes": json.dumps([*run.notes, *run.moves]),

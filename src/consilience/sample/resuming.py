@@ -35,48 +35,47 @@ def resume(
     executor: Any = None,
     store: str | Path | None = None,
 ) -> Any:
-    """Go on with a run of `pm.sample(save=pm.Save(checkpoint=path))` that Ctrl-C, a crash or a machine's end cut off.
+    """Continue a run of `pm.sample(save=pm.Save(checkpoint=path))` that was interrupted by Ctrl-C, a crash or a reboot.
 
-    The draws are those of a run that was never cut off, bit for bit. A run that had ended gives its result.
+    The draws are bit for bit those of a run without interruption. If the run had ended, its result is returned.
 
     Parameters
     ----------
     path : str or Path
         The file given to `pm.Save(checkpoint=…)`.
     model : Model, optional
-        The same model with the same data, defined as then.
+        The same model with the same data. By default that of the enclosing `with` block.
     cores : int, optional
-        Greatest number of threads.
+        Largest number of threads.
     threads_per_chain : int, optional
         Threads for one evaluation of the log density.
     max_time : float, optional
-        Seconds for what is left of the run; the limit of the run that was cut off does not count any more.
+        Seconds for the rest of the run. The limit of the interrupted run no longer counts.
     progressbar : bool, default True
-        Whether progress is shown.
+        Whether to show progress.
     callback : callable, optional
         Called with the events of the run.
     blocking : bool, default True
-        False returns at once, while the run goes on in the background.
+        False: return at once; the run continues in the background.
     watch : bool, default False
-        Whether the run is shown in a browser.
+        Whether to show the run in a browser.
     executor : Executor, optional
-        Moves the chains on other processes and machines.
+        Runs the chains on other processes and machines.
     store : str or Path, optional
-        Where the draws are written to, as in `pm.Save(store=…)`. By default the run's own store goes on, if the run
-        had one: a store of another run is never replaced, and one that is gone is made again only below the folder of
-        the checkpoint.
+        File for the draws, as in `pm.Save(store=…)`. By default the store of the run, if it had one. A store of another
+        run is never replaced, and a missing one is made again only below the folder of the checkpoint.
 
     Returns
     -------
     object
-        As `sample`; the other arguments are as there.
+        The result, as of `sample`.
 
     Raises
     ------
     StorageError
-        Where there is no checkpoint or it is damaged, and where its store is that of another run or is gone.
+        If the checkpoint is missing or damaged, or its store is missing or belongs to another run.
     SamplingError
-        With the reasons, where model, data, version or machine differ.
+        If model, data, version or machine differ; the message says which.
 
     See Also
     --------
@@ -116,7 +115,7 @@ def resume(
             "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     plan, about = replace(plan, max_time=max_time), {**about, "store": plan.store}
-    written = owner if plan.marginalized else None
+    written = owner if set(plan.marginalized) - density.integrated.keys() else None
     begin = partial(
         on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written,
         executor=executor,

@@ -42,10 +42,7 @@ MOST_ADDITIONS: Final = 2  # of regions found from draws, of a run
 class SeparateModes:
     """The search of one run: the same regions whenever it is asked, as they depend on density and seed alone.
 
-    Attributes
-    ----------
-    found
-        All regions found: by the search, and from draws that were added since.
+    `found`: all regions found: by the search, and from draws that were added since.
     """
 
     def __init__(

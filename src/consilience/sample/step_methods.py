@@ -29,6 +29,7 @@ class DivisibleDensity:
         self.model = density
         self.dimension = density.dimension
         self.entry, self.constants, self.workspace = density.entry, density.constants, density.workspace
+        self._priors: dict[str, Any] = {}
 
     def block(self, names: tuple[str, ...], needs: Needs) -> Block:
         """The block of these variables, all of them for none."""
@@ -40,7 +41,9 @@ class DivisibleDensity:
             own = self.model.restricted(names, needs)
             places = own.places
         ends = [(s.size, values_of(s.variable)) for s in stretches]
+        trees = [s.variable for s in stretches if s.variable.has_trees] if len(stretches) == 1 else []
         return Block(
+            prior=self._prior(trees[0]) if trees else None,
             density=own,
             places=places,
             names=tuple(s.variable.name for s in stretches),
@@ -50,20 +53,21 @@ class DivisibleDensity:
             separable=needs == "table",
         )
 
+    def _prior(self, variable: FreeVariable) -> Any:
+        """Covariates and prior of a sum of trees."""
+        if variable.name not in self._priors:
+            from consilience.sample.bart import tree_prior  # few models have one
+
+            self._priors[variable.name] = tree_prior(variable, self.model)
+        return self._priors[variable.name]
+
 
 def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> Kernel:
     """The kernel to sample with.
 
-    Parameters
-    ----------
-    step : object
-        A step method, several, or None; variables that none of them names get the defaults.
-
-    Raises
-    ------
-    SamplingError
-        For step methods for variables that are not there, or that two would move, or that they cannot move, and for a
-        model with a Simulator.
+    `step`: a step method, several, or None; variables that none of them names get the defaults. Raises SamplingError
+    for step methods for variables that are not there, or that two would move, or that they cannot move, and for a model
+    with a Simulator.
     """
     free = {v.name: v for v in model.free}
     if density.simulated:
@@ -89,12 +93,17 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
     for method in methods:
         own = method
         if not own.vars:
-            own = replace(own, vars=tuple(v.name for v in rest if (own.continuous if v.continuous else own.discrete)))
+            own = replace(own, vars=tuple(v.name for v in rest if _takes(own, v)))
             if not own.vars:
                 raise SamplingError(_nothing_left(own, model, rest))
             rest = [v for v in rest if v.name not in own.vars]
         for name in own.vars:
             _check_kind(own, free[name])
+            if free[name].has_trees != (type(own).__name__ == "BARTStep"):
+                raise SamplingError(
+                    f"{type(own).__name__} cannot move `{name}` ({free[name].node.op!r}): pm.BARTStep moves sums of "
+                    "trees, and nothing else. Leave both to the default, or name the variables of each step method."
+                )
         done += _divided(own, density)
     done += _defaults(rest, density, default)
     needing = [method for method in done if method.needs == "gradient"]
@@ -108,6 +117,13 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
     if len(done) == 1 and "log density" in done[0].roles:
         return replace(done[0], vars=()) if done[0].needs != "table" else done[0]
     return inference.CompoundStep(methods=tuple(done))
+
+
+def _takes(method: Kernel, variable: FreeVariable) -> bool:
+    """Whether a step method that names no variables moves this one."""
+    if (type(method).__name__ == "BARTStep") != variable.has_trees:
+        return False
+    return method.continuous if variable.continuous else method.discrete
 
 
 def asked_for(step: Any, model: Model) -> list[str]:
@@ -163,10 +179,20 @@ def _check_kind(method: Kernel, variable: FreeVariable) -> None:
 
 
 def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
-    """The method, or one for each variable where that lets all elements be drawn side by side."""
+    """The method, or one for each variable where that lets all elements be drawn side by side, or has trees."""
+    if type(method).__name__ == "BARTStep":
+        return [_with_room(replace(method, vars=(name,)), density) for name in method.vars]
     if not isinstance(method, inference.CategoricalGibbsMetropolis):
         return [method]
     return [replace(method, vars=(name,), separable=_has_table(density, name)) for name in method.vars]
+
+
+def _with_room(method: Kernel, density: ModelDensity) -> Kernel:
+    """A step method for trees that knows how long they may be when they are written."""
+    from consilience.sample.bart import words_of  # few models have trees
+
+    variable = next(v for v in density.model.free if v.name == method.vars[0])
+    return replace(method, words=words_of(variable, density))
 
 
 def _has_table(density: ModelDensity, name: str) -> bool:
@@ -178,11 +204,14 @@ def _has_table(density: ModelDensity, name: str) -> bool:
 def _defaults(variables: Sequence[FreeVariable], density: ModelDensity, default: NUTS) -> list[Kernel]:
     """PyMC's assignment: NUTS, Gibbs sampling, or Metropolis; Slice where the density has no gradient."""
     found: list[Kernel] = []
-    continuous = tuple(v.name for v in variables if v.continuous)
+    trees = [v for v in variables if v.has_trees]
+    continuous = tuple(v.name for v in variables if v.continuous and v not in trees)
     if continuous:
         found.append(
             inference.Slice(vars=continuous) if density.without_gradient else replace(default, vars=continuous)
         )
+    for variable in trees:
+        found += _divided(inference.BARTStep(vars=(variable.name,)), density)
     for variable in variables:
         if variable.continuous:
             continue
@@ -207,10 +236,7 @@ def title(kind: type[Kernel]) -> str:
 def kernel_from(plain: Sequence[Any]) -> Kernel:
     """A kernel as `work.identity` has it.
 
-    Raises
-    ------
-    SamplingError
-        For a class that is not defined in this process.
+    Raises SamplingError for a class that is not defined in this process.
     """
     kinds: dict[str, Any] = {title(kind): kind for kind in _descendants(Kernel)}
     own = {name: getattr(inference, name) for name, _ in plain if name in inference.__all__}  # loaded on use

@@ -34,12 +34,8 @@ MOST_NAMED: Final = 4  # coordinates at either end of a metric
 class Storing:
     """A listener that appends draws to a store. What cannot be written is kept in memory, and said at the end.
 
-    Parameters
-    ----------
-    naming : callable
-        Gives what names draws (chain, draw, coordinate); asked anew after a restart, which may change coordinates.
-    chains : sequence of int
-        Numbers of the chains in the store.
+    `naming`: gives what names draws (chain, draw, coordinate); asked anew after a restart, which may change
+    coordinates. `chains`: numbers of the chains in the store.
     """
 
     def __init__(

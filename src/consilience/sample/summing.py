@@ -1,12 +1,13 @@
-"""Discrete variables that `pm.sample` sums out: what a user asks for enters, their names and starting values leave."""
+"""Variables that `pm.sample` sums or integrates out: what a user asks for enters, names and starting values leave."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from consilience.errors import SupportError
+from consilience.errors import SamplingError, SupportError
 from consilience.model.blocks import values_of
+from consilience.model.conditioning import names_in
 from consilience.model.model import Model
 from consilience.model.starting_point import layout_with_data, starting_position
 from consilience.model.summation import summable
@@ -17,24 +18,19 @@ from consilience.run.verdicts import Verdict
 from consilience.sample.step_methods import asked_for
 
 
-def summed_out(model: Model, step: Any, initvals: Any) -> tuple[tuple[str, ...], Any]:
-    """The variables that are summed out, and starting values of all others.
+def eliminated(model: Model, step: Any, initvals: Any, integrate: Any = True) -> tuple[tuple[str, ...], Any]:
+    """The variables that are summed or integrated out, and starting values of all others.
 
-    Parameters
-    ----------
-    step : object
-        Step methods, or None; the variables that they move are not summed out.
-    initvals : object
-        As of `sample`: chains have no use for those of variables that are summed out, but they have to fit.
-
-    Raises
-    ------
-    ModelError
-    ShapeError
-    SupportError
-        For starting values that do not.
+    `step`: step methods, or None; the variables that they move are not summed out.
+    `initvals`: as of `sample`: chains have no use for those of variables that are summed out, but they have to fit.
+    `integrate`: as of `sample`.
+    Raises ModelError.
+    Raises ShapeError.
+    Raises SupportError for starting values that do not.
     """
-    names = summable(model, asked_for(step, model))
+    staying = asked_for(step, model)
+    names = summable(model, staying) if not all(v.continuous for v in model.free) or model.has_steps() else ()
+    names = (*names, *_integrated(model, staying, names, integrate))
     if not names or initvals is None or is_result(initvals):
         return names, initvals
     listed = list(initvals) if isinstance(initvals, list | tuple) else [initvals]
@@ -45,10 +41,7 @@ def summed_out(model: Model, step: Any, initvals: Any) -> tuple[tuple[str, ...],
 def advised(model: Model, verdict: Verdict, moved: ModelVariables) -> Verdict:
     """A verdict on draws that failed, which names what need not have been moved: variables that can be summed out.
 
-    Parameters
-    ----------
-    moved : ModelVariables
-        The model that chains moved in.
+    `moved`: the model that chains moved in.
     """
     stayed = {v.name for v in moved.free if not v.continuous}
     names = [name for name in summable(model) if name in stayed]
@@ -60,6 +53,21 @@ def advised(model: Model, verdict: Verdict, moved: ModelVariables) -> Verdict:
         reason=f"{verdict.reason}; {listed} can be summed out, which mixes better: leave out the methods that move "
         f"{'it' if len(names) == 1 else 'them'}, or use `pm.marginalize(model, {names})`",
     )
+
+
+def _integrated(model: Model, staying: Sequence[str], summed: tuple[str, ...], integrate: Any) -> tuple[str, ...]:
+    """The continuous variables that are integrated out."""
+    if integrate is False:
+        return ()
+    from consilience.model.integration import check, integrable  # few models need these
+
+    if integrate is True:
+        return integrable(model, staying, summed)
+    names = names_in(model, integrate)
+    for name in names:
+        if name in staying:
+            raise SamplingError(f"`{name}` is given to a step method and named by `integrate`; leave out one of both.")
+    return check(model, names, summed) if names else ()
 
 
 def _without(model: Model, names: tuple[str, ...], initvals: Any) -> Any:

@@ -80,10 +80,8 @@ class Work:
         Where the run is written to while it goes on.
     progressbar
         Whether to show the run.
-
-    Notes
-    -----
-    What is to be said at its end besides its own findings.
+    notes
+        What is to be said at its end besides its own findings.
     """
 
     def __init__(
@@ -188,12 +186,8 @@ class Work:
     ) -> Running:
         """A run of the same posterior under another plan; this one's from then on.
 
-        Parameters
-        ----------
-        points : ndarray or None
-            Of this run, from which that one begins; None: wide ones.
-        other_coordinates : OtherCoordinates, optional
-            Of that run, which may change them in turn.
+        `points`: of this run, from which that one begins; None: wide ones. `other_coordinates`: of that run, which may
+        change them in turn.
         """
         density = self.density.likewise(rewritten(self.model, plan))
         if points is None:

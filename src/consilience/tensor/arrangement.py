@@ -38,8 +38,7 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     axes : sequence of int, optional
         All axes in their new order; reversed by default.
 
@@ -71,8 +70,7 @@ def ravel(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -98,12 +96,10 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
 
     Parameters
     ----------
-    arry : TensorLike
-        The arrays or tensors.
+    arry : ...
     n : int, default 1
         Rank that is reached at least.
-    left : bool, default True
-        Whether new axes come in front.
+    left : ...
 
     Returns
     -------
@@ -132,12 +128,10 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
 
     Parameters
     ----------
-    arry : TensorLike
-        The arrays or tensors.
+    arry : ...
     n : int, default 1
         Rank that is reached at least.
-    left : bool, default True
-        Whether new axes come in front.
+    left : ...
 
     Returns
     -------
@@ -164,12 +158,10 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
 
     Parameters
     ----------
-    arry : TensorLike
-        The arrays or tensors.
+    arry : ...
     n : int, default 2
         Rank that is reached at least.
-    left : bool, default True
-        Whether new axes come in front.
+    left : ...
 
     Returns
     -------
@@ -196,12 +188,10 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
 
     Parameters
     ----------
-    arry : TensorLike
-        The arrays or tensors.
+    arry : ...
     n : int, default 3
         Rank that is reached at least.
-    left : bool, default True
-        Whether new axes come in front.
+    left : ...
 
     Returns
     -------
@@ -228,8 +218,7 @@ def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
 
     Parameters
     ----------
-    t : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    t : ...
     n_ones : int, default 1
         Number of new axes of length 1.
 
@@ -258,8 +247,7 @@ def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
 
     Parameters
     ----------
-    t : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    t : ...
     n_ones : int, default 1
         Number of new axes of length 1.
 
@@ -288,10 +276,7 @@ def shape_padaxis(t: TensorLike, axis: int) -> Node:
 
     Parameters
     ----------
-    t : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int
-        Place of the new axis in the result.
+    t, axis (new) : ...
 
     Returns
     -------
@@ -320,8 +305,7 @@ def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     ----------
     arr : TensorLike
         Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    axis : ...
 
     Returns
     -------
@@ -348,8 +332,7 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     shift : object
         Number of places; elements that leave at one end come in at the other.
     axis : int or sequence of int, optional
@@ -387,8 +370,7 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     start_axis : int, default 0
         First of the axes to join.
     n_axes : int, optional
@@ -424,10 +406,7 @@ def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    shape : int or sequence of int
-        Lengths of the axes.
+    x, shape : ...
     axis : int, default 0
         Axis that is split, counted from the end if negative.
 
@@ -460,8 +439,7 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     shape : sequence or object
         Lengths of the axes.
 
@@ -501,8 +479,7 @@ def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     *axes : int
         Axes of length 1.
 
@@ -531,8 +508,7 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     axes : mapping
         Axis of x -> its length in the result: an integer, a symbolic length or an integer scalar, such as `y.shape[0]`.
         Where x has length 1 its elements are repeated, and derivatives sum over the axis.
@@ -615,8 +591,7 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
     ----------
     var : TensorVariable
         The expression.
-    ndim : int, default 1
-        Rank.
+    ndim : ...
 
     Returns
     -------
@@ -641,8 +616,7 @@ def get_vector_length(v: TensorLike) -> int:
 
     Parameters
     ----------
-    v : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    v : ...
 
     Returns
     -------

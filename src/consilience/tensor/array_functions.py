@@ -41,10 +41,7 @@ def array_function(
 ) -> Any:
     """The meaning of a function of NumPy on arguments of which one is an expression.
 
-    Raises
-    ------
-    TypeError
-        Where there is no such function here, or one of its arguments has no meaning.
+    Raises TypeError where there is no such function here, or one of its arguments has no meaning.
     """
     if not all(issubclass(kind, Node | np.ndarray) for kind in types):
         return NotImplemented

@@ -45,12 +45,10 @@ def constant(
     ----------
     x : array_like
         Tensor, or what becomes one: an array, a number, nested lists.
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     ndim : int, optional
         The rank: axes of length 1 are put before the others, or left out there.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -84,14 +82,10 @@ def as_tensor_variable(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    name : str, optional
-        Name shown when the expression is printed.
+    x, name : ...
     ndim : int, optional
         The rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
     allow_xtensor_conversion : bool, default False
         Whether a tensor with named dims loses them; TypeError for one otherwise.
 
@@ -159,10 +153,7 @@ def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Lengths of the axes.
-    dtype : dtype, optional
-        Element type of the result; `config.floatX` by default.
+    shape, dtype (floatX) : ...
 
     Returns
     -------
@@ -191,10 +182,7 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Lengths of the axes.
-    dtype : dtype, optional
-        Element type of the result; `config.floatX` by default.
+    shape, dtype (floatX) : ...
 
     Returns
     -------
@@ -343,8 +331,7 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     dtype : dtype, optional
         Element type of the result; that of the matrix by default.
 
@@ -380,10 +367,7 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
         Number of rows.
     M : object, optional
         Number of columns; as many as rows by default.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
-    dtype : dtype, optional
-        Element type of the result; `config.floatX` by default.
+    k, dtype (floatX) : ...
 
     Returns
     -------
@@ -412,8 +396,7 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     ----------
     n : object
         Number of rows.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    k : ...
     m : object, optional
         Number of columns; as many as rows by default.
 
@@ -446,8 +429,7 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
     ----------
     n : object
         Number of rows.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    k : ...
     m : object, optional
         Number of columns; as many as rows by default.
 
@@ -480,10 +462,7 @@ def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    a, k : ...
 
     Returns
     -------
@@ -511,10 +490,7 @@ def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    a, k : ...
 
     Returns
     -------
@@ -565,10 +541,7 @@ def linspace(
         Whether `stop` is the last point.
     retstep : bool, default False
         Also give the distance of neighbours.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
-    axis : int, default 0
-        Place of the new axis in the result.
+    dtype, axis (new) : ...
 
     Returns
     -------
@@ -648,10 +621,7 @@ def logspace(
         Base of the logarithm.
     endpoint : bool, default True
         Whether `stop` is the last point.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
-    axis : int, default 0
-        Place of the new axis in the result.
+    dtype, axis (new) : ...
 
     Returns
     -------
@@ -699,10 +669,7 @@ def geomspace(
         Has no influence; PyTensor computes through powers of it.
     endpoint : bool, default True
         Whether `stop` is the last point.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
-    axis : int, default 0
-        Place of the new axis in the result.
+    dtype, axis (new) : ...
 
     Returns
     -------

@@ -36,8 +36,7 @@ def bincount(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     weights : TensorLike, optional
         Weight of each element.
     minlength : TensorLike, optional
@@ -80,8 +79,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     bins : TensorLike
         A vector that ascends or descends, else the function raises AssertionError; 0 and its length stand for what lies
         outside. Of a descending one, i where bins[i - 1] > x >= bins[i].
@@ -122,13 +120,12 @@ def histogram_bin_edges(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     bins : object, default 10
         A number of intervals of equal width, or a vector of ascending ends.
     range : tuple of (TensorLike, TensorLike), optional
         Least and greatest edge.
-    weights : None
+    weights : None, optional
         Taken for NumPy's sake; ends do not depend on them.
 
     Returns
@@ -162,8 +159,7 @@ def histogram(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     bins : object, default 10
         A number of intervals of equal width, or a vector of ascending ends.
     range : tuple of (TensorLike, TensorLike), optional

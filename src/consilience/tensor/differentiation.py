@@ -38,7 +38,7 @@ def grad(
     return_disconnected: str | None = "zero",
     null_gradients: str = "raise",
 ) -> Any:
-    """Derivative of a scalar with respect to one or several tensors, each of its tensor's shape.
+    """The derivative of a scalar expression with respect to one or several tensors.
 
     Parameters
     ----------
@@ -62,18 +62,14 @@ def grad(
     Returns
     -------
     object
-        An expression, or a list (for a tuple: a tuple) of them; for a sparse variable a sparse one, of the derivatives
-        with respect to its entries.
+        An expression of the shape of `wrt`, or a list (for a tuple: a tuple) of them. For a sparse variable, a sparse
+        one of the derivatives with respect to its entries.
 
     See Also
     --------
     jacobian : Derivative of every element.
     hessian : Second derivatives of a scalar with respect to each tensor by itself.
     value_and_grad : The cost and its derivative.
-
-    Notes
-    -----
-    Float tensor of rank 0; None if `known_grads` says where derivatives begin.
 
     Examples
     --------
@@ -210,10 +206,7 @@ def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
 
     Parameters
     ----------
-    cost : TensorVariable
-        Scalar expression to differentiate.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    cost, wrt : ...
 
     Returns
     -------
@@ -264,8 +257,7 @@ def jacobian(
     ----------
     expression : TensorVariable
         The expression, or several.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    wrt : ...
     consider_constant : Nodes, optional
         As for `grad`.
     disconnected_inputs : str, default 'raise'
@@ -302,10 +294,7 @@ def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disc
 
     Parameters
     ----------
-    cost : TensorVariable
-        Scalar expression to differentiate.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    cost, wrt : ...
     consider_constant : Nodes, optional
         As for `grad`.
     disconnected_inputs : str, default 'raise'
@@ -346,16 +335,10 @@ def hessian_vector_product(
 
     Parameters
     ----------
-    cost : TensorVariable
-        Scalar expression to differentiate.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    cost, wrt : ...
     p : TensorLike or sequence of TensorLike
         A tensor like `wrt`, or one for each.
-    consider_constant : Nodes, optional
-        Expressions that count as constants.
-    disconnected_inputs : str, default 'raise'
-        "raise", "warn" or "ignore" where the result does not depend on a variable.
+    consider_constant, disconnected_inputs : ...
 
     Returns
     -------
@@ -403,14 +386,10 @@ def pullback(
     ----------
     f : Nodes
         Expression or expressions to differentiate.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    wrt : ...
     cotangents : TensorLike or sequence of TensorLike
         One per output of `f`, of its type.
-    consider_constant : Nodes, optional
-        Expressions that count as constants.
-    disconnected_inputs : str, default 'raise'
-        "raise", "warn" or "ignore" where the result does not depend on a variable.
+    consider_constant, disconnected_inputs : ...
     return_disconnected : str or None, default 'zero'
         What stands for variables that `f` does not depend on: "zero", or "none" for None.
 
@@ -456,8 +435,7 @@ def pushforward(
     ----------
     f : Nodes
         Expression or expressions to differentiate.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    wrt : ...
     tangents : TensorLike or sequence of TensorLike
         One per variable in `wrt`, of its type.
     disconnected_outputs : str, default 'raise'
@@ -509,14 +487,10 @@ def Lop(
     ----------
     f : Nodes
         Expression or expressions to differentiate.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    wrt : ...
     eval_points : TensorLike or sequence of TensorLike
         The tangents or cotangents, one for each variable or expression.
-    consider_constant : Nodes, optional
-        Expressions that count as constants.
-    disconnected_inputs : str, default 'raise'
-        "raise", "warn" or "ignore" where the result does not depend on a variable.
+    consider_constant, disconnected_inputs : ...
 
     Returns
     -------
@@ -553,8 +527,7 @@ def Rop(
     ----------
     f : Nodes
         Expression or expressions to differentiate.
-    wrt : Nodes
-        The variable or variables to differentiate by.
+    wrt : ...
     eval_points : TensorLike or sequence of TensorLike
         The tangents or cotangents, one for each variable or expression.
     disconnected_outputs : str, default 'raise'
@@ -590,8 +563,7 @@ def zero_grad(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -623,8 +595,7 @@ def undefined_grad(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -650,8 +621,7 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     multiplier : float
         Factor of the gradient.
 
@@ -682,8 +652,7 @@ def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     lower_bound : float
         Least gradient.
     upper_bound : float

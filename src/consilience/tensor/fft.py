@@ -31,12 +31,10 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     n : int, optional
         Length: `a` is cut, or zeros are added at its end; None for that of the axis.
-    axis : int, default -1
-        Axis to work along, counted from the end if negative.
+    axis (one) : ...
     norm : str, optional
         What is divided by n: "backward" (or None) the inverse transform, "forward" this one; "ortho" divides both by
         the square root of n.
@@ -70,14 +68,10 @@ def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None =
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     n : int, optional
         Length: `a` is cut, or zeros are added at its end; None for that of the axis.
-    axis : int, default -1
-        Axis to work along, counted from the end if negative.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    axis (one), norm : ...
 
     Returns
     -------
@@ -105,14 +99,7 @@ def fft2(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    s : sequence of int, optional
-        Lengths of the transformed axes; cut or padded with zeros.
-    axes : sequence of int, default (-2, -1)
-        The axes meant, negative ones counted from the end.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    a, s, axes, norm : ...
 
     Returns
     -------
@@ -140,14 +127,7 @@ def ifft2(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    s : sequence of int, optional
-        Lengths of the transformed axes; cut or padded with zeros.
-    axes : sequence of int, default (-2, -1)
-        The axes meant, negative ones counted from the end.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    a, s, axes, norm : ...
 
     Returns
     -------
@@ -175,14 +155,12 @@ def fftn(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     s : sequence of int, optional
         Lengths along these axes, as `n` of `fft`.
     axes : sequence of int, optional
         None: the last ones for which `s` tells lengths, or all.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    norm : ...
 
     Returns
     -------
@@ -210,14 +188,7 @@ def ifftn(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    s : sequence of int, optional
-        Lengths of the transformed axes; cut or padded with zeros.
-    axes : sequence of int, optional
-        The axes meant, negative ones counted from the end.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    a, s, axes, norm : ...
 
     Returns
     -------
@@ -245,14 +216,7 @@ def rfft2(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    s : sequence of int, optional
-        Lengths of the transformed axes; cut or padded with zeros.
-    axes : sequence of int, default (-2, -1)
-        The axes meant, negative ones counted from the end.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    a, s, axes, norm : ...
 
     Returns
     -------
@@ -280,14 +244,7 @@ def irfft2(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    s : sequence of int, optional
-        Lengths of the transformed axes; cut or padded with zeros.
-    axes : sequence of int, default (-2, -1)
-        The axes meant, negative ones counted from the end.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    a, s, axes, norm : ...
 
     Returns
     -------
@@ -316,14 +273,7 @@ def rfftn(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    s : sequence of int, optional
-        Lengths of the transformed axes; cut or padded with zeros.
-    axes : sequence of int, optional
-        The axes meant, negative ones counted from the end.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    a, s, axes, norm : ...
 
     Returns
     -------
@@ -363,14 +313,10 @@ def irfftn(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     s : sequence of int, optional
         Lengths of the result; without it that along the last of the axes is 2 (m - 1) for m numbers.
-    axes : sequence of int, optional
-        The axes meant, negative ones counted from the end.
-    norm : str, optional
-        Scaling: None for 1/n in the inverse alone, "ortho" for 1/sqrt(n) in both, "no_norm" for none.
+    axes, norm : ...
 
     Returns
     -------
@@ -551,8 +497,7 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     axes : int or sequence of int, optional
         The axes meant, negative ones counted from the end.
 
@@ -580,8 +525,7 @@ def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     axes : int or sequence of int, optional
         The axes meant, negative ones counted from the end.
 

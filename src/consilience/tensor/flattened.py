@@ -75,13 +75,7 @@ def cont_inputs(a: Node | Sequence[Node]) -> list[Node]:
 
 
 def joined_gradient(f: Node, vars: Sequence[Node] | None = None) -> Node:
-    """Derivatives of a scalar by several variables, flattened and joined into one vector.
-
-    Parameters
-    ----------
-    vars : sequence of TensorVariable, optional
-        By default all inputs that are floats.
-    """
+    """Derivatives of a scalar by several variables, flattened and joined into one vector."""
     return _joined(grad(f, _variables(f, vars), disconnected_inputs="warn"))
 
 

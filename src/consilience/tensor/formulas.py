@@ -60,8 +60,7 @@ def stop_gradient(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -86,8 +85,7 @@ def positive(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -115,8 +113,7 @@ def second(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Value of all elements.
 
@@ -228,10 +225,7 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Second operand, broadcast against the first.
+    a, b (second) : ...
 
     Returns
     -------
@@ -258,8 +252,7 @@ def invprobit(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -284,8 +277,7 @@ def erfcinv(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -310,8 +302,7 @@ def xlogx(c: TensorLike) -> Node:
 
     Parameters
     ----------
-    c : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    c : ...
 
     Returns
     -------
@@ -336,10 +327,7 @@ def xlogy0(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -365,8 +353,7 @@ def sinc(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -398,8 +385,7 @@ def sici(x: TensorLike) -> tuple[Node, Node]:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -424,10 +410,7 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -452,10 +435,7 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Second operand, broadcast against the first.
+    a, b (second) : ...
 
     Returns
     -------
@@ -481,8 +461,7 @@ def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) ->
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     mode : str or int, optional
         What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero"; an integer here is NumPy's
         `decimals`.
@@ -516,8 +495,7 @@ def round_half_away_from_zero(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -543,8 +521,7 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     mode : str, optional
         What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero".
 
@@ -572,8 +549,7 @@ def isposinf(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -599,8 +575,7 @@ def isneginf(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -628,10 +603,7 @@ def isclose(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Second operand, broadcast against the first.
+    a, b (second) : ...
     rtol : TensorLike, default 1e-05
         Relative tolerance.
     atol : TensorLike, default 1e-08
@@ -669,10 +641,7 @@ def allclose(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Second operand, broadcast against the first.
+    a, b (second) : ...
     rtol : TensorLike, default 1e-05
         Relative tolerance.
     atol : TensorLike, default 1e-08
@@ -705,8 +674,7 @@ def nan_to_num(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     nan : TensorLike, default 0.0
         What stands for NaN.
     posinf : TensorLike, optional

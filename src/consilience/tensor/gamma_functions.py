@@ -104,8 +104,7 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
     ----------
     n : TensorLike
         Order of the derivative, a whole number >= 0.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -136,10 +135,7 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Second operand, broadcast against the first.
+    a, b (second) : ...
 
     Returns
     -------
@@ -318,8 +314,7 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
     ----------
     k : TensorLike
         Shape, positive.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -348,8 +343,7 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
     ----------
     k : TensorLike
         Shape, positive.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -376,8 +370,7 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     k : TensorLike
         Degrees of freedom, positive.
 
@@ -406,8 +399,7 @@ def multigammaln(a: TensorLike, d: int) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     d : int
         A whole number >= 1, known when the expression is written.
 

@@ -51,8 +51,7 @@ def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     choices : object
         Tensors to choose from.
     mode : str, default 'raise'
@@ -111,10 +110,7 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> N
     ----------
     condition : TensorLike
         Vector that says which parts stay; a number other than 0 counts as true.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int, optional
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
+    x, axis (or flattened) : ...
 
     Returns
     -------
@@ -144,8 +140,7 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     return_matrix : bool, default False
         Whether the places come as rows of one matrix.
 
@@ -176,8 +171,7 @@ def nonzero_values(a: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -364,10 +358,7 @@ def diag(v: TensorLike, k: int = 0) -> Node:
 
     Parameters
     ----------
-    v : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    v, k : ...
 
     Returns
     -------
@@ -400,8 +391,7 @@ def extract_diag(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -427,8 +417,7 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     val : TensorLike
         Value of the diagonal.
 
@@ -455,8 +444,7 @@ def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     val : TensorLike
         Value of the diagonal.
     offset : object
@@ -507,8 +495,7 @@ def tril(m: TensorLike, k: int = 0) -> Node:
     ----------
     m : TensorLike
         Matrix, or a batch of them.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    k : ...
 
     Returns
     -------
@@ -537,8 +524,7 @@ def triu(m: TensorLike, k: int = 0) -> Node:
     ----------
     m : TensorLike
         Matrix, or a batch of them.
-    k : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    k : ...
 
     Returns
     -------

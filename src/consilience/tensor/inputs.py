@@ -41,13 +41,10 @@ def tensor(
 
     Parameters
     ----------
-    name : str, optional
-        Name shown when the expression is printed.
-    dtype : dtype, optional
-        Element type of the result; `config.floatX` by default.
+    name, dtype (floatX) : ...
     shape : sequence of int or None, default ()
         A length per axis, None where it is known only at the call.
-    broadcastable : None
+    broadcastable : None, optional
         Taken for PyTensor's sake; say `shape`.
 
     Returns

@@ -163,8 +163,7 @@ def bspline_basis(x: TensorLike, knots: TensorLike, degree: int = 3) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     knots : TensorLike
         Vector that ascends, of at least degree + 2 numbers; repeated ones take continuity away. The last spline has its
         value at the last knot too; outside of the knots all are 0.

@@ -33,8 +33,7 @@ def join(axis: int, *tensors_list: TensorLike) -> Node:
 
     Parameters
     ----------
-    axis : int
-        Axis to work along, counted from the end if negative.
+    axis (one) : ...
     *tensors_list : TensorLike
         The tensors to join.
 
@@ -63,8 +62,7 @@ def hstack(tensor_list: Sequence[TensorLike]) -> Node:
 
     Parameters
     ----------
-    tensor_list : sequence of TensorLike
-        The tensors to join.
+    tensor_list : ...
 
     Returns
     -------
@@ -92,8 +90,7 @@ def vstack(tensor_list: Sequence[TensorLike]) -> Node:
 
     Parameters
     ----------
-    tensor_list : sequence of TensorLike
-        The tensors to join.
+    tensor_list : ...
 
     Returns
     -------
@@ -120,8 +117,7 @@ def dstack(tensor_list: Sequence[TensorLike]) -> Node:
 
     Parameters
     ----------
-    tensor_list : sequence of TensorLike
-        The tensors to join.
+    tensor_list : ...
 
     Returns
     -------
@@ -149,8 +145,7 @@ def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
 
     Parameters
     ----------
-    tensor_list : sequence of TensorLike
-        The tensors to join.
+    tensor_list : ...
 
     Returns
     -------
@@ -258,10 +253,7 @@ def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> N
 
     Parameters
     ----------
-    tensor_list : sequence of TensorLike
-        The tensors to join.
-    axis : int, default 0
-        Axis to work along, counted from the end if negative.
+    tensor_list, axis (one) : ...
 
     Returns
     -------
@@ -300,15 +292,13 @@ def split(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     splits_size : object, optional
         Lengths of the parts, as in PyTensor, which may be a vector known at run time; an integer is a number of equal
         parts.
     n_splits : int, optional
         The number of parts, which must agree and be known; alone, so many equal parts.
-    axis : int, default 0
-        Axis to work along, counted from the end if negative.
+    axis (one) : ...
     indices_or_sections : sequence of int or int, optional
         Positions before which to cut, as in NumPy, or a number of equal parts.
 

@@ -94,14 +94,10 @@ def cholesky(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     lower : bool, default True
         Whether the lower triangle is meant.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite, overwrite_a : ...
     on_error : str, default 'raise'
         "raise": a matrix that is not positive definite makes the function raise LinearAlgebraError.
 
@@ -142,16 +138,10 @@ def solve(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Right sides, shape (..., n) or (..., n, m).
+    a, b : ...
     lower : bool, default False
         Whether the lower triangle is meant.
-    overwrite_a, overwrite_b : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_a, overwrite_b, check_finite : ...
     assume_a : str, default 'gen'
         What a is. "pos", "lower triangular", "upper triangular", "diagonal" and "tridiagonal" matrices are solved as
         such; of the last four only these elements are read. Others ("gen", "sym", "her", and "banded", for which
@@ -212,20 +202,14 @@ def solve_triangular(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Right sides, shape (..., n) or (..., n, m).
+    a, b : ...
     trans : int or str, default 0
         Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
     lower : bool, default False
         Whether the lower triangle is meant.
     unit_diagonal : bool, default False
         Take the diagonal of a as ones, whatever stands there.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
-    overwrite_b : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite, overwrite_b : ...
     b_ndim : int, optional
         As in `solve`.
 
@@ -273,10 +257,7 @@ def cho_solve(
     ----------
     c_and_lower : tuple of (TensorLike, bool)
         The factor and whether it is lower triangular, as `cho_factor` gives them.
-    b : TensorLike
-        Right sides, shape (..., n) or (..., n, m).
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    b, check_finite : ...
     b_ndim : int, optional
         Rank of one right side: 1 a vector, 2 a matrix.
 
@@ -305,8 +286,7 @@ def logdet(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -372,8 +352,7 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     ind : int, default 2
         Number of first axes that are the rows.
 
@@ -402,8 +381,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None)
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike
         Right side, whose axes are the first ones of a.
     axes : sequence of int, optional

@@ -37,8 +37,7 @@ class until(Record, eq=False):
 
     Parameters
     ----------
-    condition : TensorLike
-        Boolean expression; a number other than 0 counts as true.
+    condition : ...
 
     See Also
     --------
@@ -91,12 +90,8 @@ class _Sequence(Record, eq=False):
 class _State(Record, eq=False):
     """An output that later steps read.
 
-    Parameters
-    ----------
-    leaves : tuple of TensorVariable
-        The values of the last 1, 2, … steps, as far back as taps reach.
-    given : tuple of TensorVariable
-        Their values before the first step, in the same order.
+    `leaves`: the values of the last 1, 2, … steps, as far back as taps reach. `given`: their values before the first
+    step, in the same order.
     """
 
     taps: tuple[int, ...]
@@ -142,10 +137,7 @@ def scan(
         Derivatives pass through so many of the last steps; -1: through all.
     go_backwards : bool, default False
         The sequences are read from their ends.
-    mode : str or Mode, optional
-        Taken for PyTensor's sake and without effect.
-    name : str, optional
-        Name shown when the expression is printed.
+    mode, name : ...
     profile : bool, default False
         Taken for PyTensor's sake and without effect.
     allow_gc : bool, optional
@@ -476,20 +468,12 @@ def map(
     ----------
     fn : callable
         Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
-    sequences : object
-        Tensors that the loop runs along, by their first axis.
-    non_sequences : object, optional
-        Values that every step gets unchanged.
+    sequences, non_sequences : ...
     truncate_gradient : int, default -1
         Number of last steps that derivatives go back through; -1 for all.
     go_backwards : bool, default False
         Whether the sequences are run through from their ends.
-    mode : str or Mode, optional
-        Taken for PyTensor's sake and without effect.
-    name : str, optional
-        Name shown when the expression is printed.
-    return_updates : bool, default True
-        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+    mode, name, return_updates : ...
 
     Returns
     -------
@@ -530,20 +514,10 @@ def reduce(
     ----------
     fn : callable
         Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
-    sequences : object
-        Tensors that the loop runs along, by their first axis.
-    outputs_info : object
-        Value before the first step.
-    non_sequences : object, optional
-        Values that every step gets unchanged.
+    sequences, outputs_info, non_sequences : ...
     go_backwards : bool, default False
         Whether the sequences are run through from their ends.
-    mode : str or Mode, optional
-        Taken for PyTensor's sake and without effect.
-    name : str, optional
-        Name shown when the expression is printed.
-    return_updates : bool, default True
-        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+    mode, name, return_updates : ...
 
     Returns
     -------
@@ -589,18 +563,7 @@ def foldl(
     ----------
     fn : callable
         Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
-    sequences : object
-        Tensors that the loop runs along, by their first axis.
-    outputs_info : object
-        Value before the first step.
-    non_sequences : object, optional
-        Values that every step gets unchanged.
-    mode : str or Mode, optional
-        Taken for PyTensor's sake and without effect.
-    name : str, optional
-        Name shown when the expression is printed.
-    return_updates : bool, default True
-        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+    sequences, outputs_info, non_sequences, mode, name, return_updates : ...
 
     Returns
     -------
@@ -639,18 +602,7 @@ def foldr(
     ----------
     fn : callable
         Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
-    sequences : object
-        Tensors that the loop runs along, by their first axis.
-    outputs_info : object
-        Value before the first step.
-    non_sequences : object, optional
-        Values that every step gets unchanged.
-    mode : str or Mode, optional
-        Taken for PyTensor's sake and without effect.
-    name : str, optional
-        Name shown when the expression is printed.
-    return_updates : bool, default True
-        Whether the result is a pair with PyTensor's dictionary of updates, which is empty.
+    sequences, outputs_info, non_sequences, mode, name, return_updates : ...
 
     Returns
     -------

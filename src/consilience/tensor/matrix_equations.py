@@ -59,8 +59,7 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
 
     Parameters
     ----------
-    A, B, Q : TensorLike
-        Matrix, or a batch of them.
+    A, B, Q : ...
 
     Returns
     -------
@@ -87,8 +86,7 @@ def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
 
     Parameters
     ----------
-    A, Q : TensorLike
-        Matrix, or a batch of them.
+    A, Q : ...
 
     Returns
     -------
@@ -118,8 +116,7 @@ def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinea
 
     Parameters
     ----------
-    A, Q : TensorLike
-        Matrix, or a batch of them.
+    A, Q : ...
     method : str, default 'bilinear'
         "bilinear" makes a continuous equation of it, which no eigenvalue of A at -1 allows; "direct" solves one system
         of n * n unknowns, for few n, and takes no batch.
@@ -161,8 +158,7 @@ def solve_discrete_are(
     ----------
     A : TensorLike
         Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
-    B : TensorLike
-        Matrix, or a batch of them.
+    B : ...
     Q : TensorLike
         Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
     R : TensorLike
@@ -201,8 +197,7 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
     ----------
     A : TensorLike
         Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
-    B : TensorLike
-        Matrix, or a batch of them.
+    B : ...
     Q : TensorLike
         Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
     R : TensorLike
@@ -255,8 +250,7 @@ def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndi
         The numbers l and u.
     ab : TensorLike
         Shape (l + u + 1, n): diagonals as rows, the highest first; element (i, j) of A stands at (u + i - j, j).
-    b : TensorLike
-        Right sides, shape (..., n) or (..., n, m).
+    b : ...
     b_ndim : int, optional
         As in `solve`.
 
@@ -309,8 +303,7 @@ def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -345,8 +338,7 @@ def tridiagonal_lu_solve(
     ----------
     a_diagonals : sequence of TensorLike
         The three diagonals as `tridiagonal_lu_factor` gives them.
-    b : TensorLike
-        Right sides, shape (..., n) or (..., n, m).
+    b : ...
     b_ndim : int, optional
         As in `solve`.
     transposed : bool, default False
@@ -403,8 +395,7 @@ def solve_toeplitz(
         First column, or a pair of first column and first row.
     b : TensorLike
         A vector, or a matrix of right sides.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    check_finite : ...
 
     Returns
     -------

@@ -18,8 +18,7 @@ def expm(A: TensorLike) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------
@@ -48,8 +47,7 @@ def logm(A: TensorLike) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------
@@ -79,8 +77,7 @@ def sqrtm(A: TensorLike) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------

@@ -28,8 +28,7 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     kth : int or list of int or tuple of int
         Place or number of elements that the order is known of.
     axis : int or None, default -1
@@ -62,8 +61,7 @@ def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: in
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     kth : int or list of int or tuple of int
         Place or number of elements that the order is known of.
     axis : int or None, default -1
@@ -105,12 +103,10 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     kth : int
         Place or number of elements that the order is known of.
-    axis : int, default -1
-        Axis to work along, counted from the end if negative.
+    axis (one) : ...
 
     Returns
     -------
@@ -143,12 +139,10 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     kth : int
         Place or number of elements that the order is known of.
-    axis : int, default -1
-        Axis to work along, counted from the end if negative.
+    axis (one) : ...
 
     Returns
     -------
@@ -174,12 +168,10 @@ def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     kth : int
         Place or number of elements that the order is known of.
-    axis : int, default -1
-        Axis to work along, counted from the end if negative.
+    axis (one) : ...
 
     Returns
     -------
@@ -307,8 +299,7 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Permutations of 0, 1, …, as many as a row has elements.
     inverse : bool, default False

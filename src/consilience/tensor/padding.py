@@ -45,8 +45,7 @@ def pad(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     pad_width : object
         How many: a number, (before, after), or such a pair per axis.
     mode : str, default 'constant'

@@ -25,8 +25,7 @@ def interp(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     xp : TensorLike
         Places of the known values, increasing.
     fp : TensorLike

@@ -26,8 +26,7 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Second operand, with as long a last axis.
 
@@ -91,8 +90,7 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
         First operand; leading axes are a batch.
     x2 : TensorLike
         Second operand; leading axes are a batch.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -124,8 +122,7 @@ def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
         First operand; leading axes are a batch.
     x2 : TensorLike
         Second operand; leading axes are a batch.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -156,8 +153,7 @@ def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
         First operand; leading axes are a batch.
     x2 : TensorLike
         Second operand; leading axes are a batch.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -191,8 +187,7 @@ def batched_dot(a: TensorLike, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike
         Second operand, with as many parts along its first axis.
 
@@ -247,8 +242,7 @@ def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequenc
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Second operand, with as many parts along its first axis.
     axes : int or sequence of sequence of int, default 2
@@ -294,8 +288,7 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike
         Second operand.
 

@@ -310,10 +310,7 @@ Op = PythonOp  # as users know it
 class Performed(Record):
     """The function of arrays that an op's `perform` is.
 
-    Parameters
-    ----------
-    inputs, outputs : tuple of Form
-        Their forms, as the op declared them.
+    `inputs`, `outputs`: their forms, as the op declared them.
     """
 
     op: Any
@@ -409,8 +406,7 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Unde
         The op at hand.
     x_pos : int
         Place of the input.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     comment : str, default ''
         Reason, for the message.
 
@@ -443,8 +439,7 @@ def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
         The op at hand.
     x_pos : int
         Place of the input.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     comment : str, default ''
         Reason, for the message.
 

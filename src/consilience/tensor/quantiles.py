@@ -80,12 +80,7 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    a, axis, keepdims : ...
 
     Returns
     -------
@@ -119,18 +114,15 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     q : TensorLike
         In [0, 1]: a number or a tensor. Others are a ParameterError, or an AssertionError in the call.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    axis : ...
     method : str, default 'linear'
         What lies between two elements, by NumPy's names: "linear" between its neighbours in the order, "lower",
         "higher", "nearest" or "midpoint" of both, or one of Hyndman and Fan's: "inverted_cdf", "averaged_inverted_cdf",
         "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased".
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    keepdims : ...
 
     Returns
     -------
@@ -192,16 +184,13 @@ def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "l
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     q : TensorLike
         Percentages from 0 to 100: a number or a tensor.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    axis : ...
     method : str, default 'linear'
         How to interpolate between elements, as in NumPy.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    keepdims : ...
 
     Returns
     -------

@@ -76,8 +76,7 @@ def shared_rng(
         A generator of NumPy's: equal generators give equal draws, which are not those of the generator.
     seed : object, optional
         What `numpy.random.default_rng` takes; None: another one every time.
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     borrow : bool, default False
         Accepted; a generator that is given is never changed.
 
@@ -112,8 +111,7 @@ def rng(name: str | None = None) -> Node:
 
     Parameters
     ----------
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
 
     Returns
     -------
@@ -145,8 +143,7 @@ def collect_default_updates(
 
     Parameters
     ----------
-    outputs : TensorVariable or sequence of TensorVariable
-        Expressions whose values are wanted.
+    outputs : ...
     inputs : sequence of TensorVariable, optional
         Nodes behind which nothing is looked for.
     must_be_shared : bool, default True

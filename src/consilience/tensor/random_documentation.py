@@ -214,10 +214,7 @@ _COMMON: Final = {
 def signature(function: Callable[..., Any], *, named: bool = False) -> inspect.Signature:
     """Parameters of a public function: those of the distribution, and keywords of all.
 
-    Parameters
-    ----------
-    named : bool, default False
-        Whether it is the one of `px.random`, whose lengths have names.
+    `named`: whether it is the one of `px.random`, whose lengths have names.
     """
     own = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(function).parameters.values()]
     added = ("core_dims", "extra_dims", "rng", "return_next_rng") if named else ("rng", "return_next_rng", "name")

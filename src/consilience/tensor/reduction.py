@@ -26,10 +26,7 @@ def softmax(c: TensorLike, axis: Axis = None) -> Node:
 
     Parameters
     ----------
-    c : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    c, axis : ...
 
     Returns
     -------
@@ -55,10 +52,7 @@ def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
 
     Parameters
     ----------
-    c : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    c, axis : ...
 
     Returns
     -------
@@ -84,12 +78,7 @@ def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> 
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    a, axis, keepdims : ...
 
     Returns
     -------
@@ -122,12 +111,10 @@ def diff(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     n : int, default 1
         How often differences are taken.
-    axis : int, default -1
-        Axis to work along, counted from the end if negative.
+    axis (one) : ...
     prepend, append : TensorLike, optional
         What comes before and behind along the axis first: a number, or a tensor of x's rank.
 
@@ -169,14 +156,10 @@ def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
+    a, axis : ...
     weights : TensorLike, optional
         Weight of each element.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    keepdims : ...
 
     Returns
     -------
@@ -286,8 +269,7 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike, optional
         More variables, in the form of the first ones.
     rowvar : bool, default True

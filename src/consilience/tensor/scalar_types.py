@@ -83,10 +83,7 @@ def get_underlying_scalar_constant_value(v: Any, *_: Any, **__: Any) -> npt.NDAr
 
     PyTensor's settings of how far it looks are accepted.
 
-    Raises
-    ------
-    NotScalarConstantError
-        Where it depends on inputs or shared variables, or elements differ.
+    Raises NotScalarConstantError where it depends on inputs or shared variables, or elements differ.
     """
     if v is None:
         raise NotScalarConstantError("None is no number.")

@@ -39,8 +39,7 @@ def svd(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     full_matrices : bool, default True
         Whether U (m x m) and Vh (n x n) are square, otherwise they are m x k and k x n for k = min(m, n); vectors
         without a singular value have no derivative.
@@ -84,12 +83,7 @@ def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True)
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    a, overwrite_a, check_finite : ...
 
     Returns
     -------
@@ -125,8 +119,7 @@ def pinv(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     hermitian : bool, default False
         The lower triangle of a symmetric matrix is read, and its eigenvalues serve.
     rcond, rtol : TensorLike, optional
@@ -160,8 +153,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike
         A vector, or a matrix of columns with a solution each.
     rcond : TensorLike, optional
@@ -221,8 +213,7 @@ def matrix_rank(
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     tol : TensorLike, optional
         The bound, or its share of the greatest singular value, a number per matrix; otherwise the share of `pinv`.
     hermitian : bool, default False
@@ -263,8 +254,7 @@ def cond(x: TensorLike, p: float | str | None = None) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     p : float or str, optional
         None or 2, -2 (the least by the greatest), or an order of `norm`; for these a singular matrix makes the function
         raise LinearAlgebraError.
@@ -300,16 +290,14 @@ def norm(
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     ord : float or str, optional
         None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
         absolute values and 0 the count of those not zero. Matrices: "fro", 1, -1, inf and -inf; by their singular
         values 2 (the greatest), -2 (the least) and "nuc" (their sum).
     axis : int or tuple of int, optional
         None with `ord` None takes all elements, otherwise all axes of a vector or matrix.
-    keepdims : bool, default False
-        Whether the axes worked along stay, with length 1.
+    keepdims : ...
 
     Returns
     -------

@@ -28,10 +28,7 @@ def matrix(
 
     Parameters
     ----------
-    format : Format
-        Sparse format, "csc" or "csr".
-    name : str, optional
-        Name shown when the expression is printed.
+    format, name : ...
     dtype : dtype, optional
         Of the entries, `config.floatX` if None; the places of entries are int32.
     shape : sequence of int, optional
@@ -80,8 +77,7 @@ def csr_matrix(
 
     Parameters
     ----------
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     dtype : dtype, optional
         Element type of the entries; `config.floatX` by default.
     shape : sequence of int, optional
@@ -112,8 +108,7 @@ def csc_matrix(
 
     Parameters
     ----------
-    name : str, optional
-        Name shown when the expression is printed.
+    name : ...
     dtype : dtype, optional
         Element type of the entries; `config.floatX` by default.
     shape : sequence of int, optional
@@ -229,8 +224,7 @@ def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
         The row of each entry: ascending within a column, none twice.
     indptr : TensorLike
         Where each column begins, and the number of entries at the end.
-    shape : int or sequence of int
-        Lengths of the axes.
+    shape : ...
 
     Returns
     -------
@@ -256,8 +250,7 @@ def csm_properties(csm: Any) -> tuple[Node, Node, Node, tuple[int | Node, int | 
 
     Parameters
     ----------
-    csm : object
-        A sparse matrix.
+    csm : ...
 
     Returns
     -------
@@ -285,8 +278,7 @@ def csm_data(csm: Any) -> Node:
 
     Parameters
     ----------
-    csm : object
-        A sparse matrix.
+    csm : ...
 
     Returns
     -------
@@ -312,8 +304,7 @@ def csm_indices(csm: Any) -> Node:
 
     Parameters
     ----------
-    csm : object
-        A sparse matrix.
+    csm : ...
 
     Returns
     -------
@@ -339,8 +330,7 @@ def csm_indptr(csm: Any) -> Node:
 
     Parameters
     ----------
-    csm : object
-        A sparse matrix.
+    csm : ...
 
     Returns
     -------
@@ -366,8 +356,7 @@ def csm_shape(csm: Any) -> tuple[int | Node, int | Node]:
 
     Parameters
     ----------
-    csm : object
-        A sparse matrix.
+    csm : ...
 
     Returns
     -------
@@ -393,10 +382,7 @@ def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> SparseVaria
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    name : str, optional
-        Name shown when the expression is printed.
+    x, name : ...
 
     Returns
     -------
@@ -421,8 +407,7 @@ def transpose(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -448,8 +433,7 @@ def neg(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -479,8 +463,7 @@ def cast(variable: Any, dtype: npt.DTypeLike) -> SparseVariable:
     ----------
     variable : object
         The expression.
-    dtype : dtype
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -507,8 +490,7 @@ def sp_ones_like(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -535,8 +517,7 @@ def sp_zeros_like(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -566,8 +547,7 @@ def ensure_sorted_indices(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -595,8 +575,7 @@ def clean(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------

@@ -16,8 +16,7 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
 
     Parameters
     ----------
-    c : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    c : ...
     r : TensorLike, optional
         None takes c itself, which makes the matrix symmetric.
 
@@ -48,8 +47,7 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
 
     Parameters
     ----------
-    c : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    c : ...
     r : TensorLike, optional
         None takes zeros.
 
@@ -79,8 +77,7 @@ def circulant(c: TensorLike) -> Node:
 
     Parameters
     ----------
-    c : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    c : ...
 
     Returns
     -------

@@ -50,8 +50,7 @@ def eigh(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike, optional
         A symmetric positive definite matrix: eigenvalues w and vectors v of a v = w b v, with v' b v = 1.
     lower : bool, default True
@@ -101,8 +100,7 @@ def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPL
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     b : TensorLike, optional
         Symmetric positive definite matrix of the generalised problem.
     lower : bool, default True
@@ -150,8 +148,7 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -182,8 +179,7 @@ def eigvals(x: TensorLike) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -219,20 +215,14 @@ def schur(
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     output : str, default 'real'
         "complex": T is triangular and Z unitary, both complex.
     sort : str or callable, optional
         Which eigenvalues come first: "lhp" and "rhp" with negative and nonnegative real parts, "iuc" and "ouc" inside
         and outside of the unit circle, or a function as of `scipy.linalg.schur`. Sorted forms are computed by SciPy,
         with the interpreter's lock.
-    lwork : int, optional
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    lwork, overwrite_a, check_finite : ...
 
     Returns
     -------
@@ -282,20 +272,14 @@ def qz(
 
     Parameters
     ----------
-    A, B : TensorLike
-        Matrix, or a batch of them.
+    A, B : ...
     output : str, default 'real'
         "real": AA has blocks of length 2 on its diagonal; "complex": both are upper triangular.
     sort : str or callable, optional
         Which eigenvalues come first, as in `schur`.
     return_eigenvalues : bool, default False
         AA, BB, alpha, beta, Q, Z, with eigenvalues alpha / beta.
-    lwork : int, optional
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    overwrite_a, overwrite_b : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    lwork, overwrite_a, overwrite_b, check_finite : ...
 
     Returns
     -------
@@ -342,16 +326,12 @@ def ordqz(
 
     Parameters
     ----------
-    A, B : TensorLike
-        Matrix, or a batch of them.
+    A, B : ...
     sort : str or callable, optional
         Which eigenvalues come first.
     output : str, default 'real'
         Which result is wanted.
-    overwrite_a, overwrite_b : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_a, overwrite_b, check_finite : ...
 
     Returns
     -------

@@ -48,20 +48,15 @@ def qr(
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     mode : str, default 'full'
         "full" (or "complete"): Q is m x m, R is m x n. "economic" (or "reduced"): m x k and k x n for k = min(m, n);
         their derivative needs the first k columns of A to be independent. "r": R of "full" alone. "raw": what LAPACK
         makes, R and below it the vectors of k reflections (m x n), their factors tau, and R of "economic".
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    overwrite_a : ...
     pivoting : bool, default False
         Whether columns are exchanged.
-    lwork : int, optional
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    lwork, check_finite : ...
 
     Returns
     -------
@@ -108,8 +103,7 @@ def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
 
     Returns
     -------
@@ -142,16 +136,13 @@ def lu(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     permute_l : bool, default False
         P L and U instead.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    check_finite : ...
     p_indices : bool, default False
         A vector p (int64) in place of P: a = L[p] U.
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    overwrite_a : ...
 
     Returns
     -------
@@ -195,12 +186,7 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    a, check_finite, overwrite_a : ...
 
     Returns
     -------
@@ -272,16 +258,12 @@ def lu_solve(
     ----------
     LU_and_pivots : tuple of (TensorLike, TensorLike)
         The factors as `lu_factor` gives them.
-    b : TensorLike
-        Right sides, shape (..., n) or (..., n, m).
+    b : ...
     trans : bool or int, default False
         Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
     b_ndim : int, optional
         Rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
-    overwrite_b : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
+    check_finite, overwrite_b : ...
 
     Returns
     -------
@@ -325,16 +307,12 @@ def ldl(
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     lower : bool, default True
         Whether the lower triangle of A is read and L[p] is lower triangular; otherwise both are upper.
     hermitian : bool, default True
         Whether the matrix equals its conjugate transpose.
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_a, check_finite : ...
 
     Returns
     -------
@@ -372,14 +350,10 @@ def cho_factor(
 
     Parameters
     ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    a : ...
     lower : bool, default False
         Whether the lower triangle is meant.
-    overwrite_a : bool, default False
-        Taken for SciPy's sake and without effect: the compiler decides about memory.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
+    overwrite_a, check_finite : ...
 
     Returns
     -------

@@ -70,10 +70,7 @@ def is_complex(node: Node) -> bool:
 def without_complex(outputs: Sequence[Node]) -> tuple[list[Node], dict[Node, Node]]:
     """Real outputs computed without complex nodes, and the new node of every real one.
 
-    Raises
-    ------
-    MissingRuleError
-        For a complex leaf, or an op that has no form in pairs.
+    Raises MissingRuleError for a complex leaf, or an op that has no form in pairs.
     """
     order = topological(outputs)
     if not any(map(is_complex, order)):

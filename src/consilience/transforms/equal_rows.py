@@ -14,15 +14,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.separability import kept_axes
 from consilience.ir import Constant, Node, TensorType, constant, is_leaf, rebuild, topological
 from consilience.ir.side_tables import carry, without_sources
 from consilience.ir.types import ALGEBRAIC, FLOATS
-from consilience.ops.assertion import Assume
-from consilience.ops.elementwise import Cast, Elementwise
-from consilience.ops.index import FULL, Gather, Index
-from consilience.ops.linalg import MatMul
-from consilience.ops.reduce import Reduce, Softmax, reduce
-from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Iota, Squeeze, broadcast_to
+from consilience.ops.index import Gather, Index
+from consilience.ops.reduce import Reduce, reduce
+from consilience.ops.shape import BroadcastTo, Iota, Reshape
 
 # Sums over fewer rows cost next to nothing.
 FEWEST: Final = 500
@@ -37,15 +35,8 @@ def equal_rows_counted(outputs: Sequence[Node]) -> list[Node]:
 
     The order of summation changes, so results are equal up to rounding.
 
-    Parameters
-    ----------
-    outputs : sequence of Node
-        Expressions of any shape; rows are counted along the first axis of what a sum adds up.
-
-    Returns
-    -------
-    list of Node
-        One expression per output, of its type.
+    `outputs`: expressions of any shape; rows are counted along the first axis of what a sum adds up. Returns: one
+    expression per output, of its type.
     """
     order = topological(outputs)
     found: dict[Node, Node] = {}
@@ -96,8 +87,9 @@ def at_rows(outputs: Sequence[Node], along: Sequence[Node], places: npt.NDArray[
         op = node.op
         if isinstance(op, Constant):
             made[node] = constant(op.array[places])
-        elif isinstance(op, BroadcastTo) and node.inputs[0] not in made:
-            made[node] = broadcast_to(node.inputs[0], (len(places), *node.static_shape[1:]))
+        elif isinstance(op, BroadcastTo | Reshape):
+            shaped = type(op)((len(places), *node.static_shape[1:]))
+            made[node] = Node(shaped, made.get(node.inputs[0], node.inputs[0]))
         else:
             inputs = [made.get(i, i) for i in node.inputs]
             if _reads_own_row(node):
@@ -143,37 +135,11 @@ def _reads_own_row(node: Node) -> bool:
 
 def _keeps_rows(node: Node, inside: Sequence[bool]) -> bool:
     """Whether the first axis of the result, and of the operands that have one value per row, is that of the rows."""
-    op = node.op
-    if isinstance(op, Elementwise):
-        if node.dtype not in ALGEBRAIC:
-            return False
-        return all(
-            i.ndim == node.ndim if own else i.ndim < node.ndim or i.static_shape[0] == 1
-            for i, own in zip(node.inputs, inside, strict=True)
-        )
-    if isinstance(op, Cast | Assume):
-        return True
-    if isinstance(op, MatMul):
-        x, other = node.inputs
-        return inside[0] and not inside[1] and x.ndim == 2 and other.ndim <= 2
-    if isinstance(op, Reduce):
-        return 0 not in op.axes
-    if isinstance(op, ExpandDims | Squeeze | Softmax):
-        return 0 not in op.axes
-    if isinstance(op, Concatenate):
-        return op.axis != 0 and all(inside)
-    if isinstance(op, BroadcastTo):
-        return node.inputs[0].ndim == node.ndim
-    if isinstance(op, Index):
-        gathers = [e for e in op.specification if isinstance(e, Gather)]
-        if inside[0] and _reads_own_row(node):
-            return inside[2] and node.inputs[2].ndim == 1
-        if inside[0]:
-            return op.specification[0] == FULL and not gathers
-        # Parameters of the row's group: x[group], or x[group, level].
-        places = op.specification[: len(gathers)]
-        return all(inside[1:]) and all(i.ndim == 1 for i in node.inputs[1:]) and all(e == Gather() for e in places)
-    return False
+    if node.dtype not in ALGEBRAIC:
+        return False
+    if inside[0] and _reads_own_row(node):
+        return inside[2] and node.inputs[2].ndim == 1
+    return all(kept.get(0) == (0 if own else None) for kept, own in zip(kept_axes(node), inside, strict=True))
 
 
 def some_rows(rows: int) -> npt.NDArray[np.int64]:

@@ -39,17 +39,8 @@ FAILURES: Final = 3
 def equal_steps_looped(outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
     """Equal outputs, with at least `FEWEST` steps of one form as one loop.
 
-    Parameters
-    ----------
-    outputs : sequence of Node
-        Expressions of any shape.
-    keep : collection of Node, optional
-        Nodes that stay as they are and are not looked into.
-
-    Returns
-    -------
-    list of Node
-        One expression per output, of its type.
+    `outputs`: expressions of any shape. `keep`: nodes that stay as they are and are not looked into. Returns: one
+    expression per output, of its type.
     """
     kept = frozenset(keep)
     found = list(outputs)

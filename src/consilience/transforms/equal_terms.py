@@ -56,17 +56,8 @@ def equal_terms_batched(outputs: Sequence[Node], keep: Collection[Node] = ()) ->
 
     The order of summation changes, so results are equal up to rounding.
 
-    Parameters
-    ----------
-    outputs : sequence of Node
-        Expressions of any shape.
-    keep : collection of Node, optional
-        Nodes that stay as they are and are not looked into.
-
-    Returns
-    -------
-    list of Node
-        One expression per output, of its type.
+    `outputs`: expressions of any shape. `keep`: nodes that stay as they are and are not looked into. Returns: one
+    expression per output, of its type.
     """
     kept = frozenset(keep)
     order = topological(outputs, stop=kept.__contains__)

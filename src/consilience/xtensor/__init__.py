@@ -39,10 +39,7 @@ def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
     ----------
     cond : object
         Boolean tensor.
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -126,12 +123,10 @@ def full_like(x: Any, fill_value: Any, dtype: npt.DTypeLike | None = None) -> XT
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     fill_value : object
         Value of every element.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -159,10 +154,7 @@ def zeros_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    x, dtype : ...
 
     Returns
     -------
@@ -187,10 +179,7 @@ def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    x, dtype : ...
 
     Returns
     -------
@@ -215,10 +204,7 @@ def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] 
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    name : str, optional
-        Name shown when the expression is printed.
+    x, name : ...
     dims : str or sequence of str, optional
         Names of the axes; their lengths come from the model's coords.
 

@@ -40,6 +40,8 @@ class NamedArrangement(Named):
 
         Parameters
         ----------
+        *dim : str or ...
+            Names of the dims in the new order; `...` for all others.
         missing_dims : str, default 'raise'
             What to do with a name that does not exist: "raise", "warn" or "ignore".
         """
@@ -143,6 +145,8 @@ class NamedArrangement(Named):
 
         Parameters
         ----------
+        other : XTensorVariable
+            Variable whose dims the result has.
         exclude : str or sequence of str, optional
             Dims along which nothing is repeated.
         """

@@ -69,6 +69,8 @@ class NamedIndexing(Named):
             Of no effect, for xarray's sake.
         missing_dims : str, default 'raise'
             What to do with a name that does not exist: "raise", "warn" or "ignore".
+        **words : object
+            Positions by dim, in place of `indexers`.
         """
         del drop
         if missing_dims not in ("raise", "warn", "ignore"):
@@ -88,6 +90,8 @@ class NamedIndexing(Named):
         ----------
         indexers : mapping, optional
             By dim: a label, a list of labels, or a slice of labels that includes both ends.
+        **words : object
+            Labels by dim, in place of `indexers`.
         """
         model: Any = context.current_or_none()
         labels = {} if model is None else model.coords

@@ -19,22 +19,11 @@ def cholesky(
 ) -> XTensorVariable:
     """Cholesky factor of symmetric positive definite matrices, lower triangular unless `lower=False`.
 
-    Parameters
-    ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    lower : bool, default True
-        Whether the lower triangle is meant.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
-    on_error : str, default 'raise'
-        As in `pt.linalg.cholesky`.
-    dims : sequence of str
-        Rows and columns of the matrices, and of their factors.
-
-    Returns
-    -------
-    XTensorVariable
+    `x`: tensor, or what becomes one: an array, a number, nested lists.
+    `lower`: whether the lower triangle is meant.
+    `check_finite`: taken for SciPy's sake and without effect: the compiler decides about checks.
+    `on_error`: as in `pt.linalg.cholesky`.
+    `dims`: rows and columns of the matrices, and of their factors.
     """
     matrix = as_xtensor(x)
     rows, columns = _two(matrix, dims)
@@ -48,29 +37,13 @@ def solve(
 ) -> XTensorVariable:
     """`y` with a y = b, where the product runs over the dim of a that b has not, and y has that dim in place of it.
 
-    Parameters
-    ----------
-    a : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    b : TensorLike
-        Second operand, broadcast against the first.
-    dims : sequence of str
-        Two names: both are dims of a, one of b, whose right sides are vectors; or three: two of a, two of b.
-    assume_a : str, default 'gen'
-        As in `pt.linalg.solve`.
-    lower : bool, default False
-        Whether the lower triangle is meant.
-    check_finite : bool, default True
-        Taken for SciPy's sake and without effect: the compiler decides about checks.
-
-    Returns
-    -------
-    XTensorVariable
-
-    Raises
-    ------
-    ShapeError
-        Unless exactly one of the names is a dim of both.
+    `a`: tensor, or what becomes one: an array, a number, nested lists.
+    `b`: second operand, broadcast against the first.
+    `dims`: two names: both are dims of a, one of b, whose right sides are vectors; or three: two of a, two of b.
+    `assume_a`: as in `pt.linalg.solve`.
+    `lower`: whether the lower triangle is meant.
+    `check_finite`: taken for SciPy's sake and without effect: the compiler decides about checks.
+    Raises ShapeError unless exactly one of the names is a dim of both.
     """
     left, right = as_xtensor(a), as_xtensor(b)
     names = checked_dims(dims, "`solve`")

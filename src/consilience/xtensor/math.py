@@ -56,10 +56,7 @@ def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    dtype : dtype
-        Element type of the result; by default it follows from the operands.
+    x, dtype : ...
 
     Returns
     -------
@@ -84,8 +81,7 @@ def identity(x: Any) -> XTensorVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -112,8 +108,7 @@ def dot(*arrays: Any, dim: SomeDims = None) -> XTensorVariable:
     ----------
     *arrays : TensorLike
         The arrays, in order.
-    dim : str or sequence of str, optional
-        Name or names of the dims to work along; None for all that apply.
+    dim : ...
 
     Returns
     -------
@@ -139,10 +134,7 @@ def logsumexp(x: Any, dim: SomeDims = None) -> XTensorVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    dim : str or sequence of str, optional
-        Name or names of the dims to work along; None for all that apply.
+    x, dim : ...
 
     Returns
     -------
@@ -172,10 +164,7 @@ def softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    dim : str or sequence of str, optional
-        Name or names of the dims to work along; None for all that apply.
+    x, dim : ...
 
     Returns
     -------
@@ -200,10 +189,7 @@ def log_softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    dim : str or sequence of str, optional
-        Name or names of the dims to work along; None for all that apply.
+    x, dim : ...
 
     Returns
     -------

@@ -23,14 +23,12 @@ def Data(
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     value : TensorLike
         Value at which the function is computed.
     dims : str or tuple of str, optional
         Names of the axes; those of a `DataArray` for None, whose labels then become coords of the model.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     **settings : object
         Keywords of the plain function.
 
@@ -85,14 +83,12 @@ def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     value : TensorLike
         Value at which the function is computed.
     dims : WithEllipsis, optional
         Names of the axes; their lengths come from the model's coords.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------
@@ -120,14 +116,12 @@ def Potential(name: str, value: Any, dims: WithEllipsis = None, model: Model | N
 
     Parameters
     ----------
-    name : str
-        Name shown when the expression is printed.
+    name : ...
     value : TensorLike
         Value at which the function is computed.
     dims : WithEllipsis, optional
         Names of the axes; their lengths come from the model's coords.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------

@@ -49,8 +49,7 @@ class NamedType(Record):
         Element type of the result; by default it follows from the operands.
     dims : str or sequence of str
         Names of the axes; their lengths come from the model's coords.
-    shape : int or sequence of int, optional
-        Lengths of the axes.
+    shape : ...
 
     See Also
     --------
@@ -302,13 +301,7 @@ def arranged(values: Node, dims: Dims, order: Dims) -> Node:
 
 
 def aligned(operands: Sequence[Named], order: Dims | None = None) -> tuple[list[Node], Dims]:
-    """Values that broadcast against each other as the names say, and the names of the result's axes.
-
-    Parameters
-    ----------
-    order : str or sequence of str, optional
-        All names; by default in the order in which they first occur.
-    """
+    """Values that broadcast against each other as the names say, and the names of the result's axes."""
     dims = union(operand.dims for operand in operands) if order is None else order
     lengths = common_lengths(operands)
     return [arranged(of_lengths(operand, lengths), operand.dims, dims) for operand in operands], dims

@@ -32,8 +32,7 @@ class XTensorVariable(NamedArithmetic, NamedReductions, NamedArrangement, NamedI
     ----------
     values : TensorVariable
         Values of the axes, in order.
-    dims : str or iterable of str
-        Names of the axes; their lengths come from the model's coords.
+    dims : ...
 
     See Also
     --------
@@ -84,14 +83,10 @@ def xtensor(
 
     Parameters
     ----------
-    name : str, optional
-        Name shown when the expression is printed.
-    dims : str or iterable of str
-        Names of the axes; their lengths come from the model's coords.
+    name, dims : ...
     shape : sequence of int or Dimension, optional
         A length per dim, None where it is known only at the call; None: no length is known.
-    dtype : dtype, optional
-        Element type of the result; by default it follows from the operands.
+    dtype : ...
 
     Returns
     -------
@@ -124,12 +119,7 @@ def as_xtensor(x: Any, dims: str | Iterable[str] | None = None, *, name: str | N
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    dims : str or iterable of str, optional
-        Names of the axes; their lengths come from the model's coords.
-    name : str, optional
-        Name shown when the expression is printed.
+    x, dims, name : ...
 
     Returns
     -------

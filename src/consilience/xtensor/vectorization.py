@@ -23,24 +23,11 @@ __all__ = ["vectorize_graph"]
 def vectorize_graph(outputs: Any, replace: Mapping[Any, Any], *, new_tensor_dims: Sequence[str] = ()) -> Any:
     """The outputs, one or a list, where inputs become tensors with further axes.
 
-    Parameters
-    ----------
-    replace : mapping
-        Input -> its batched form. Of tensors with dims every dim that the input lacks is a batch axis; of plain ones
-        the axes in front are.
-    new_tensor_dims : sequence of str, default ()
-        Names of the batch axes of plain tensors, the last of which ends just before the input's own.
-
-    Returns
-    -------
-    object
-        Outputs with the batch axes that any replacement has in front: in the order in which the dims of tensors appear,
-        behind them those of `new_tensor_dims`.
-
-    Raises
-    ------
-    ShapeError
-        Where a dim of an input is lost, or a plain tensor has more axes than there are names.
+    `replace`: input -> its batched form. Of tensors with dims every dim that the input lacks is a batch axis; of plain
+    ones the axes in front are. `new_tensor_dims`: names of the batch axes of plain tensors, the last of which ends just
+    before the input's own. Returns: outputs with the batch axes that any replacement has in front: in the order in
+    which the dims of tensors appear, behind them those of `new_tensor_dims`. Raises ShapeError where a dim of an input
+    is lost, or a plain tensor has more axes than there are names.
     """
     names = list(new_tensor_dims)
     named = [(as_xtensor(old), as_xtensor(new)) for old, new in replace.items() if isinstance(old, Named)]

@@ -64,12 +64,6 @@ def compile(
     *,
     level: int = 2,
 ) -> Executable:
-    """The graph as compiled C (`registry.Compile`).
-
-    Raises
-    ------
-    NativeError
-        Where there is no C compiler.
-    """
+    """The graph as compiled C (`registry.Compile`)."""
     command()
     return llvm.compile(inputs, outputs, lengths, data, level=level, make=CompiledC)

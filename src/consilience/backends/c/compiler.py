@@ -51,13 +51,7 @@ def _found(asked: str | None) -> tuple[str, ...]:
 
 
 def command() -> tuple[str, ...]:
-    """The command of the compiler: that of the environment variable CC, else the first of cc, gcc, clang.
-
-    Raises
-    ------
-    NativeError
-        Where there is none.
-    """
+    """The command of the compiler: that of the environment variable CC, else the first of cc, gcc, clang."""
     return _found(os.environ.get("CC", "").strip() or None)
 
 
@@ -90,19 +84,9 @@ class CLibrary:
 def load(text: str, level: int, imports: Mapping[str, int], link: str, dependencies: object = None) -> CLibrary:
     """Compile C text, or find it compiled, and load it.
 
-    Parameters
-    ----------
-    level : int
-        Of the optimiser, 0 to 3.
-    imports : mapping of str to int
-        Addresses of the symbols from outside, in the order in which the function `link` takes them.
-    dependencies : object, optional
-        What must stay referenced with the code.
-
-    Raises
-    ------
-    NativeError
-        Where there is no compiler, or it refuses the text.
+    `level`: of the optimiser, 0 to 3. `imports`: addresses of the symbols from outside, in the order in which the
+    function `link` takes them. `dependencies`: what must stay referenced with the code. Raises NativeError where there
+    is no compiler, or it refuses the text.
     """
     found = command()
     flags = (f"-O{level}", *FLAGS)

@@ -35,16 +35,9 @@ def program_of(symbol: str, fused: bool) -> Module | None:
 class CFile:
     """The functions that some exports reach.
 
-    Attributes
-    ----------
-    functions
-        By name, those of which the exports are made included.
-    outside
-        Symbols that the file calls and does not define, with their signatures.
-    standard
-        Symbols of the C library that it calls, with their signatures.
-    pure
-        Names of functions that only give a value.
+    `functions`: by name, those of which the exports are made included. `outside`: symbols that the file calls and does
+    not define, with their signatures. `standard`: symbols of the C library that it calls, with their signatures.
+    `pure`: names of functions that only give a value.
     """
 
     def __init__(self, modules: Sequence[Module], exports: Collection[str], fused: bool) -> None:
@@ -80,12 +73,8 @@ class CFile:
     def text(self, outside: Callable[[str], str], remark: Iterable[str] = ()) -> str:
         """The file.
 
-        Parameters
-        ----------
-        outside : callable
-            The declaration of a symbol from outside, given as `double exp(double)`.
-        remark : iterable of str, default ()
-            Lines of a comment that stands above.
+        `outside`: the declaration of a symbol from outside, given as `double exp(double)`. `remark`: lines of a comment
+        that stands above.
         """
         helpers = Helpers()
         bodies = [function_text(helpers, f, self.pure, self._fused, self._storage(f)) for f in self._inner_first()]

@@ -47,17 +47,7 @@ _LONGEST: Final = 72
 
 
 def function_text(helpers: Helpers, function: LoopFunction, pure: Collection[str], fused: bool, export: bool) -> str:
-    """One function.
-
-    Parameters
-    ----------
-    pure : collection of str
-        Names of functions that only give a value.
-    fused : bool
-        Whether the machine has fused multiply-add.
-    export : bool
-        Whether other files call it.
-    """
+    """One function."""
     body = "\n".join(_CText(helpers, function, pure, fused).lines())
     return f"{prototype(helpers, function, export)}\n{{\n{body}\n}}\n"
 

@@ -27,14 +27,9 @@ class Pending(Record):
 class Uses:
     """How often the values of a function are used, counting only what has an effect.
 
-    Attributes
-    ----------
-    counts
-        Uses by value; one in an inner block, or in a loop, counts twice: such values are computed outside.
-    inner
-        Variables that are used only in the block, or blocks inside it, that sets them first.
-    read
-        Variables that are read.
+    `counts`: uses by value; one in an inner block, or in a loop, counts twice: such values are computed outside.
+    `inner`: variables that are used only in the block, or blocks inside it, that sets them first. `read`: variables
+    that are read.
     """
 
     def __init__(self, function: LoopFunction, pure: Collection[str]) -> None:

@@ -54,14 +54,8 @@ def compare(
 ) -> None:
     """Raise DebugModeError for the first value that differs.
 
-    Parameters
-    ----------
-    name : str
-        Of the function, for the message.
-    results : sequence of ndarray
-        Values of the outputs, as the function found them.
-    leaves : mapping of TensorVariable to ndarray
-        Values of all inputs and shared variables.
+    `name`: of the function, for the message. `results`: values of the outputs, as the function found them. `leaves`:
+    values of all inputs and shared variables.
     """
     found = _first_difference(outputs, leaves, lengths)
     if found is not None:

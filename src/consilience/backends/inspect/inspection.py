@@ -105,6 +105,8 @@ class Inspected:
         ----------
         *values : array_like
             As for a call; they may be left out where shapes are known: after a call, or when all are fixed.
+        **named : array_like
+            Values by the names of inputs.
 
         Returns
         -------
@@ -133,6 +135,8 @@ class Inspected:
             As for a call.
         repeat : int, default 100
             Number of calls, at least 3.
+        **named : array_like
+            Values by the names of inputs.
 
         Raises
         ------

@@ -216,12 +216,7 @@ def profile_kernels(
 ) -> KernelProfile:
     """Times of the kernels of a graph at the given values.
 
-    Parameters
-    ----------
-    call : callable
-        One whole call from Python, for comparison.
-    repeat : int
-        Number of calls, at least 3.
+    `call`: one whole call from Python, for comparison. `repeat`: number of calls, at least 3.
     """
     parts, bound = stages(inputs, outputs, lengths, None, _Timed)
     plain = compile(inputs, outputs, lengths).bind()

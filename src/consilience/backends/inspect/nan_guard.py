@@ -40,14 +40,8 @@ def guard(
 ) -> None:
     """Raise NotFiniteError if a result holds what the mode calls wrong.
 
-    Parameters
-    ----------
-    name : str
-        Of the function, for the message.
-    results : sequence of ndarray
-        Values of the outputs, by machine code.
-    leaves : mapping of TensorVariable to ndarray
-        Values of all inputs and shared variables.
+    `name`: of the function, for the message. `results`: values of the outputs, by machine code. `leaves`: values of all
+    inputs and shared variables.
     """
     for position, (output, result) in enumerate(zip(outputs, results, strict=True)):
         kind = _fault(result, mode)

@@ -117,12 +117,8 @@ def report(
 ) -> Report:
     """The report of a function.
 
-    Parameters
-    ----------
-    written, computed : sequence of TensorVariable
-        Its expressions before and after simplification.
-    lengths : mapping, optional
-        Values of their symbolic lengths, if they are known.
+    `written`, `computed`: its expressions before and after simplification. `lengths`: values of their symbolic lengths,
+    if they are known.
     """
     planned: tuple[str, ...] = ()
     if mode.plan and mode.backend in PLANNED and lengths is not None:

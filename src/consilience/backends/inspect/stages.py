@@ -24,12 +24,7 @@ from consilience.record import replace
 class Stage(Compiled):
     """One program with what it was made of; most functions have one, those with computed lengths two or more.
 
-    Attributes
-    ----------
-    program : Program
-        Its steps.
-    target : Target
-        The machine it is written for.
+    `program`: its steps. `target`: the machine it is written for.
     """
 
     program: Program
@@ -78,10 +73,7 @@ def stages(
 ) -> tuple[list[Any], Bound]:
     """All programs of a graph, compiled by `make`, and what runs them.
 
-    Parameters
-    ----------
-    arrays : sequence of ndarray or None
-        Values of the inputs, which decide computed lengths; None where there are none of those.
+    `arrays`: values of the inputs, which decide computed lengths; None where there are none of those.
     """
     found: list[Any] = []
 

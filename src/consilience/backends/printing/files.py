@@ -27,8 +27,7 @@ def to_dot(graph: GraphLike) -> str:
 
     Parameters
     ----------
-    graph : GraphLike
-        The expression, a list of them or a compiled function.
+    graph : ...
 
     Returns
     -------
@@ -54,8 +53,7 @@ def to_graphviz(graph: GraphLike) -> Any:
 
     Parameters
     ----------
-    graph : GraphLike
-        The expression, a list of them or a compiled function.
+    graph : ...
 
     Returns
     -------
@@ -88,8 +86,7 @@ def to_mermaid(graph: GraphLike) -> str:
 
     Parameters
     ----------
-    graph : GraphLike
-        The expression, a list of them or a compiled function.
+    graph : ...
 
     Returns
     -------
@@ -115,8 +112,7 @@ def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "grap
 
     Parameters
     ----------
-    graph : GraphLike
-        The expression, a list of them or a compiled function.
+    graph : ...
     path : str or Path, optional
         Where to write it, if anywhere.
     title : str, default 'graph'

@@ -31,10 +31,7 @@ GraphLike: TypeAlias = "Node | Labelled | Sequence[Any] | Mapping[str, Any]"
 def outputs_of(graph: GraphLike) -> list[tuple[Node, str]]:
     """The expressions of anything that can be shown, with what is written beside each.
 
-    Raises
-    ------
-    GraphError
-        For anything else than expressions, lists or dicts of them, compiled functions and models.
+    Raises GraphError for anything else than expressions, lists or dicts of them, compiled functions and models.
     """
     graph = plain(graph)
     if isinstance(graph, Node):

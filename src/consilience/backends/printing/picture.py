@@ -30,16 +30,8 @@ KINDS: Final = {
 class Box(Record):
     """One value.
 
-    Parameters
-    ----------
-    key : str
-        Differs from that of every other box of a drawing, inner pictures included.
-    lines : tuple of str
-        Its text: the user's name, if there is one, the op, the type.
-    kind : str
-        A key of KINDS.
-    inner : tuple of tuple of (str, Picture), default ()
-        Names and pictures of its inner graphs.
+    `key`: differs from that of every other box of a drawing, inner pictures included. `lines`: its text: the user's
+    name, if there is one, the op, the type. `kind`: a key of KINDS. `inner`: names and pictures of its inner graphs.
 
     References
     ----------

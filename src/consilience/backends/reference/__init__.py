@@ -82,19 +82,11 @@ def evaluate(
 ) -> list[Array]:
     """Values of the outputs.
 
-    Parameters
-    ----------
-    inputs : mapping of TensorVariable to array_like
-        Array for every input and shared slot the outputs depend on; dtypes are converted.
-    known : mapping of dims.Atom to int or Dimension, optional
-        Values of lengths that the shapes of the inputs do not tell.
-
-    Raises
-    ------
-    ShapeError
-    OutOfBoundsError
-    LinearAlgebraError
-        Where the computation has no value.
+    `inputs`: array for every input and shared slot the outputs depend on; dtypes are converted.
+    `known`: values of lengths that the shapes of the inputs do not tell.
+    Raises ShapeError.
+    Raises OutOfBoundsError.
+    Raises LinearAlgebraError where the computation has no value.
     """
     values: dict[Node, Any] = {}
     lengths: Lengths = dict(known or {})

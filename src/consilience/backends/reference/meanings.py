@@ -23,6 +23,7 @@ MEANINGS: Final = RowsByFamily[Meaning](
         """,
         "order": "order consilience.lower.primitives",
         "sparse": "sparse.factorisation sparse.products consilience.lower.primitives",
+        "state_space": "state_space",
         "structured": "structured",
     },
 )

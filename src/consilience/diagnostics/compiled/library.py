@@ -85,10 +85,7 @@ def workspace_for(chains: int, draws: int) -> Workspace:
 class Pass:
     """One pass over parameters with the same chains and draws; calls from several threads do not disturb each other.
 
-    Parameters
-    ----------
-    chains, draws : int
-        Of every parameter, draws per chain; at least `FEWEST_DRAWS`, at most `MOST_DRAWS` in all chains.
+    `chains`, `draws`: of every parameter, draws per chain; at least `FEWEST_DRAWS`, at most `MOST_DRAWS` in all chains.
     """
 
     def __init__(self, chains: int, draws: int) -> None:
@@ -112,14 +109,9 @@ class Pass:
 
         NaN for what is not asked for, and for parameters whose draws are not all finite.
 
-        Parameters
-        ----------
-        highest : bool, default True
-            Kind of the interval (highest density, or equal tails), and its probability.
-        probability : float, default 0.94
-            Kind of the interval (highest density, or equal tails), and its probability.
-        target_rhat : float, default 1.01
-            R-hat above which the noise ratio is found; it is 0 elsewhere.
+        `highest`: kind of the interval (highest density, or equal tails), and its probability. `probability`: kind of
+        the interval (highest density, or equal tails), and its probability. `target_rhat`: R-hat above which the noise
+        ratio is found; it is 0 elsewhere.
         """
         found = np.full((len(draws), WIDTH), np.nan)
         work = self._idle.pop() if self._idle else workspace_for(self.chains, self.draws)

@@ -19,18 +19,11 @@ TURNS = 8  # of a loop side by side
 class Plan:
     """What all parameters with the same chains and draws share.
 
-    Attributes
-    ----------
-    half : i64
-        Draws in half a chain; of an odd number of draws the middle one is in neither half.
-    stride : i64
-        Distance of half chains in a series, at least `half` + `PADDING`.
-    total : i64
-        Draws in all half chains.
-    place : Array
-        Where draw i of chain c, number c * draws + i, has its place in a series; -1 for a middle draw.
-    scores : Array
-        Normal scores of the ranks 1, 3/2, 2, ..., total; see `score_table`.
+    `half`: draws in half a chain; of an odd number of draws the middle one is in neither half.
+    `stride`: distance of half chains in a series, at least `half` + `PADDING`.
+    `total`: draws in all half chains.
+    `place`: where draw i of chain c, number c * draws + i, has its place in a series; -1 for a middle draw.
+    `scores`: Normal scores of the ranks 1, 3/2, 2, ..., total; see `score_table`.
     """
 
     chains: i64
@@ -46,24 +39,14 @@ class Plan:
 class Workspace:
     """Memory for one parameter at a time.
 
-    Attributes
-    ----------
-    row : Array
-        Its draws, one chain after another.
-    order, ascending : Array
-        Their positions in ascending order, and the draws in that order.
-    halves_order, halves_ascending : Array
-        The same without middle draws.
-    folded_order, folded : Array
-        Positions by distance from the median, and these distances.
-    series : Array
-        What no half chain covers is zero.
-    means, covariance : Array
-        Of a series: the means of its half chains, its covariance at `lags` lags.
-    within, between : f64
-        Mean variance within half chains; variance of their means.
-    keys, places, other : Array
-        Memory for sorting.
+    `row`: its draws, one chain after another.
+    `order`, `ascending`: their positions in ascending order, and the draws in that order.
+    `halves_order`, `halves_ascending`: the same without middle draws.
+    `folded_order`, `folded`: positions by distance from the median, and these distances.
+    `series`: what no half chain covers is zero.
+    `means`, `covariance`: of a series: the means of its half chains, its covariance at `lags` lags.
+    `within`, `between`: mean variance within half chains; variance of their means.
+    `keys`, `places`, `other`: memory for sorting.
     """
 
     row: Array[f64]

@@ -278,12 +278,7 @@ class Interval(Transform):
 class PartialInterval(Transform):
     """As `Interval`, where some elements of known bounds are infinite: each element has the map of its own bounds.
 
-    Parameters
-    ----------
-    lower : float or TensorVariable
-        Lower ends, -inf where there is none.
-    upper : float or TensorVariable
-        Upper ends, inf where there is none.
+    `lower`: lower ends, -inf where there is none. `upper`: upper ends, inf where there is none.
     """
 
     name: ClassVar[str] = "interval"

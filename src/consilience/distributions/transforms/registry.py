@@ -103,8 +103,7 @@ def default_transform(rv: Node) -> Transform | None:
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
 
     Returns
     -------
@@ -137,8 +136,7 @@ def sampled_transform(rv: Node) -> Transform | None:
 
     Parameters
     ----------
-    rv : TensorVariable
-        Random variable, made by `dist` or in a model.
+    rv : ...
 
     Returns
     -------

@@ -204,14 +204,10 @@ class Chain(Transform):
 class OfVariable(Transform):
     """A user's transform for one variable, in PyMC's spelling: every method takes the inputs of the variable, too.
 
-    Attributes
-    ----------
-    transform : Transform
-        Has `forward(value, *inputs)` and `backward(value, *inputs)`; `log_jac_det(value, *inputs)`, which may be
-        missing for a map of single numbers; and, as far as they differ from those of such a map, `ndim_supp`.
-    inputs : tuple of TensorVariable or None
-        The variable's key, its shape, or None where that is not known, and its parameters; methods that take nothing
-        but the value do without.
+    `transform`: has `forward(value, *inputs)` and `backward(value, *inputs)`; `log_jac_det(value, *inputs)`, which may
+    be missing for a map of single numbers; and, as far as they differ from those of such a map, `ndim_supp`. `inputs`:
+    the variable's key, its shape, or None where that is not known, and its parameters; methods that take nothing but
+    the value do without.
     """
 
     transform: Any
@@ -255,10 +251,7 @@ class OfVariable(Transform):
 def of_variable(transform: Any, inputs: tuple[Node | None, ...]) -> Transform:
     """A transform as the model uses it; `inputs` as in `OfVariable`.
 
-    Raises
-    ------
-    TypeError
-        For what is no transform.
+    Raises TypeError for what is no transform.
     """
     if isinstance(transform, Chain):
         return Chain([of_variable(step, inputs) for step in transform.steps])

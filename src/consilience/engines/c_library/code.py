@@ -36,15 +36,9 @@ PORTABLE: Final = Target("", "", "", 1, False)
 class ClosedProgram(Record, eq=False):
     """A graph as a loop program.
 
-    Parameters
-    ----------
-    file : CFile
-        Its entry, `int64_t name(char *inputs, char *outputs, char *workspace, char *constants)`, and the functions that
-        it calls.
-    workspace : int
-        Bytes of scratch memory of a call.
-    constants : list of ndarray
-        The arrays that the table `constants` points to.
+    `file`: its entry, `int64_t name(char *inputs, char *outputs, char *workspace, char *constants)`, and the functions
+    that it calls. `workspace`: bytes of scratch memory of a call. `constants`: the arrays that the table `constants`
+    points to.
     """
 
     file: CFile
@@ -57,11 +51,8 @@ def program(
 ) -> ClosedProgram:
     """The loop program of a graph.
 
-    Raises
-    ------
-    MissingRuleError
-        For what has no form in C: calls of Python, lengths that are computed, complex numbers, special functions of
-        SciPy.
+    Raises MissingRuleError for what has no form in C: calls of Python, lengths that are computed, complex numbers,
+    special functions of SciPy.
     """
     _check(outputs)
     steps, prepared = program_of(inputs, outputs, list(data))
@@ -77,10 +68,7 @@ def program(
 def closed(modules: Sequence[Module], exports: Sequence[str], target: Target) -> CFile:
     """What exports reach, the functions of this package's libraries included.
 
-    Raises
-    ------
-    MissingRuleError
-        For functions that SciPy computes.
+    Raises MissingRuleError for functions that SciPy computes.
     """
     for module in modules:
         _without_python(module)

@@ -22,18 +22,11 @@ LINE: Final = 64
 class Image(Record, eq=False):
     """A block of memory.
 
-    Parameters
-    ----------
-    size : int
-        Bytes.
-    begins : dict of int to int
-        Where each record begins, by its own address.
-    words : list of tuple of (int, int)
-        (place, int64) of the words that are not 0.
-    inside : list of tuple of (int, int)
-        (place, place) of the words that are addresses of parts.
-    outside : list of tuple of (int, str)
-        (place, symbol) of the words that are addresses of what is not in the block.
+    `size`: bytes.
+    `begins`: where each record begins, by its own address.
+    `words`: (place, int64) of the words that are not 0.
+    `inside`: (place, place) of the words that are addresses of parts.
+    `outside`: (place, symbol) of the words that are addresses of what is not in the block.
     """
 
     size: int
@@ -46,15 +39,8 @@ class Image(Record, eq=False):
 def image_of(records: list[NativeRecord], symbols: Mapping[tuple[str, str], str]) -> Image:
     """The block with these records, and with all records and arrays that they lead to.
 
-    Parameters
-    ----------
-    symbols : mapping of tuple of (str, str) to str
-        What fields that hold addresses of code or tables stand for, by names of record and field.
-
-    Raises
-    ------
-    NativeError
-        For a function without a symbol.
+    `symbols`: what fields that hold addresses of code or tables stand for, by names of record and field. Raises
+    NativeError for a function without a symbol.
     """
     made = _Maker(symbols)
     for record in records:

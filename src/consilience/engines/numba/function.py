@@ -38,28 +38,13 @@ def numba_function(
 ) -> Any:
     """A function for `numba.njit` code, which releases the interpreter's lock.
 
-    Parameters
-    ----------
-    inputs, outputs : sequence of Form
-        Shapes and dtypes; numbers stand for arrays of rank 0 on both sides.
-    names : sequence of str
-        Of the inputs, for messages.
-    single : bool
-        Whether the only output is returned itself, not in a tuple.
-
-    Returns
-    -------
-    object
-        A dispatcher, which keeps `bound` alive; each call allocates its outputs.
-
-    Raises
-    ------
-    MissingPackageError
-        Without Numba; the function itself: numba.TypingError for other dtypes.
-    ValueError
-        For other shapes.
-    ArithmeticError
-        Where an index is out of bounds or a matrix cannot be factorised.
+    `inputs`, `outputs`: shapes and dtypes; numbers stand for arrays of rank 0 on both sides.
+    `names`: of the inputs, for messages.
+    `single`: whether the only output is returned itself, not in a tuple.
+    Returns: a dispatcher, which keeps `bound` alive; each call allocates its outputs.
+    Raises MissingPackageError without Numba; the function itself: numba.TypingError for other dtypes.
+    Raises ValueError for other shapes.
+    Raises ArithmeticError where an index is out of bounds or a matrix cannot be factorised.
     """
     try:
         import numba

@@ -20,20 +20,12 @@ E = TypeVar("E", bound=ConsilienceError)
 class ProgramStep(Record, eq=False):
     """One operation.
 
-    Parameters
-    ----------
-    name : str
-        By which its rule is found.
-    title : str
-        By which messages call it.
-    parameters : mapping
-        What its rule takes by name.
-    forms : sequence of Form or None or None
-        Of its results, None for what is no tensor; None where nothing is declared.
-    where : callable
-        Its place in the program, as in `at model.py:3`; None where it is not known.
-    scalar : bool, default False
-        It is written for scalars and computed for arrays, whose shapes are not those declared.
+    `name`: by which its rule is found.
+    `title`: by which messages call it.
+    `parameters`: what its rule takes by name.
+    `forms`: of its results, None for what is no tensor; None where nothing is declared.
+    `where`: its place in the program, as in `at model.py:3`; None where it is not known.
+    `scalar`: it is written for scalars and computed for arrays, whose shapes are not those declared.
     """
 
     name: str
@@ -47,18 +39,11 @@ class ProgramStep(Record, eq=False):
 class Language(Record, eq=False):
     """What programs are called, and what their operations compute.
 
-    Parameters
-    ----------
-    owner, kind : str
-        As in `JAX` and `primitive`.
-    rules : Rules
-        Of its operations.
-    hint : callable
-        Of an operation's title: what helps where it has no translation, as a sentence after a space.
-    malformed : tuple of type, default (TypeError,)
-        What rules raise for operations in a form that they do not know.
-    unknown : type, default MissingRuleError
-        The error for those.
+    `owner`, `kind`: as in `JAX` and `primitive`.
+    `rules`: of its operations.
+    `hint`: of an operation's title: what helps where it has no translation, as a sentence after a space.
+    `malformed`: what rules raise for operations in a form that they do not know.
+    `unknown`: the error for those.
     """
 
     owner: str
@@ -71,13 +56,8 @@ class Language(Record, eq=False):
     def values(self, step: ProgramStep, operands: Sequence[Any]) -> Tensors:
         """Results of an operation.
 
-        Raises
-        ------
-        MissingRuleError
-            Where it has no rule.
-        DtypeError
-            For results that tensors do not hold, the language's error for forms that are not known, and what its rule
-            raises; all with the place.
+        Raises MissingRuleError where it has no rule. Raises DtypeError for results that tensors do not hold, the
+        language's error for forms that are not known, and what its rule raises; all with the place.
         """
         title = f"{self.owner}'s {self.kind} `{step.title}`"
         rule = self.rules.get(step.name)

@@ -27,20 +27,7 @@ class Rules(dict[str, Rule]):
         return enter
 
     def rows(self, names: Mapping[str, str] | str, form: Callable[[Rule], Rule] = lambda own: own) -> None:
-        """Operations that are functions of tensors with the same operands.
-
-        Parameters
-        ----------
-        names : mapping of str to str or str
-            Theirs and ours, as in `{"slogdet": "linalg.slogdet"}`, or words that are both.
-        form : callable, default lambda own: own
-            From a function of ours to the rule, where operands differ.
-
-        Raises
-        ------
-        AttributeError
-            For a name that no function here has.
-        """
+        """Operations that are functions of tensors with the same operands."""
         pairs = dict.fromkeys(names.split()) if isinstance(names, str) else names
         self._enter({name: form(attrgetter(own or name)(pt)) for name, own in pairs.items()})
 

@@ -29,10 +29,7 @@ Pullback = Callable[[Shapes], Any]
 def imported() -> Any:
     """PyTorch.
 
-    Raises
-    ------
-    MissingPackageError
-        Without it.
+    Raises MissingPackageError without it.
     """
     try:
         import torch
@@ -108,13 +105,9 @@ def on_tensors(
 ) -> Callable[..., tuple[Any, ...]]:
     """A function of tensors in the order of the inputs, which returns one for each output, on the device of the inputs.
 
-    Parameters
-    ----------
-    compute : Compute
-        The values, from detached tensors.
-    pullback : Pullback
-        For shapes of the inputs: a function of inputs and cotangents of the float outputs, as `Function.torch` is one,
-        that gives cotangents of the float inputs; it is asked for when a derivative is.
+    `compute`: the values, from detached tensors. `pullback`: for shapes of the inputs: a function of inputs and
+    cotangents of the float outputs, as `Function.torch` is one, that gives cotangents of the float inputs; it is asked
+    for when a derivative is.
     """
     torch = imported()
     kinds = [getattr(torch, str(numpy_dtype(node.dtype))) for node in inputs]
@@ -163,12 +156,7 @@ def module(
 ) -> Any:
     """A `torch.nn.Module` that calls a function of tensors with its parameters as last arguments.
 
-    Parameters
-    ----------
-    in_order : callable
-        The other arguments from those of a call, by position and by name.
-    parameters : sequence of tuple of (str or None, object)
-        Names and values.
+    `in_order`: the other arguments from those of a call, by position and by name. `parameters`: names and values.
     """
     torch = imported()
 
@@ -197,12 +185,8 @@ def log_density(
 ) -> Callable[[Any], Any]:
     """A log density of a position as a tensor.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Value and gradient together, of an array.
-    slope : callable
-        The gradient as a function of a tensor with derivatives of its own; asked for when one is wanted.
+    `evaluate`: value and gradient together, of an array. `slope`: the gradient as a function of a tensor with
+    derivatives of its own; asked for when one is wanted.
     """
     torch = imported()
 

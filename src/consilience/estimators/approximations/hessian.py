@@ -23,8 +23,7 @@ def find_hessian(
         Values of the unconstrained variables (`tau_log__`), as `find_MAP` gives them; other names in it are left out.
     vars : Variables, optional
         The variables that rows and columns are of, all by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     negate_output : bool, default True
         Of the negative log density: the precision of the normal approximation.
 

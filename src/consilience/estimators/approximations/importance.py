@@ -25,16 +25,9 @@ LARGEST: Final = 0.7  # tail index up to which weights can be relied on
 class Weighted(Record, eq=False):
     """Draws with their weights.
 
-    Parameters
-    ----------
-    points : ndarray
-        float64[draws, dimension].
-    weights : ndarray
-        Sum to one, smoothed.
-    pareto_k : float
-        Shape of the distribution of the largest ratios; NaN with too few draws.
-    evidence : float
-        Log of the mean ratio: of the integral of the density, if the approximation is normalized.
+    `points`: float64[draws, dimension]. `weights`: sum to one, smoothed. `pareto_k`: shape of the distribution of the
+    largest ratios; NaN with too few draws. `evidence`: log of the mean ratio: of the integral of the density, if the
+    approximation is normalized.
     """
 
     points: Floats
@@ -46,10 +39,7 @@ class Weighted(Record, eq=False):
 def weighted(points: Floats, logp: Floats, logq: Floats) -> Weighted:
     """Pareto smoothed importance weights (Vehtari, Simpson, Gelman, Yao, Gabry 2024, arXiv:1507.02646).
 
-    Parameters
-    ----------
-    logp, logq : ndarray
-        Log density of the target and of the approximation at each point.
+    `logp`, `logq`: log density of the target and of the approximation at each point.
     """
     ratios = np.where(np.isfinite(logp), logp - logq, -np.inf)
     highest = ratios.max()

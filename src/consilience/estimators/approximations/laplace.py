@@ -32,7 +32,7 @@ def fit_laplace(
     random_seed: Any = None,
     model: Model | None = None,
 ) -> xarray.DataTree:
-    """Draws from the normal approximation at the mode of the density on the unconstrained scale.
+    """Approximate the posterior by the normal distribution at its mode on the unconstrained scale, and draw from it.
 
     Parameters
     ----------
@@ -46,10 +46,7 @@ def fit_laplace(
         Searches, of which the highest end counts.
     importance : bool, default False
         Draw again in proportion to Pareto smoothed importance weights.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    random_seed, model : ...
 
     Returns
     -------
@@ -61,12 +58,12 @@ def fit_laplace(
     Raises
     ------
     SamplingError
-        Where the curvature is not that of a mode.
+        If the curvature is not that of a mode.
 
     Warns
     -----
-    Exception
-        Where `pareto_k` is above 0.7.
+    ConsilienceWarning
+        If `pareto_k` is above 0.7: the draws are then a poor approximation.
 
     See Also
     --------

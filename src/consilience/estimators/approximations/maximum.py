@@ -56,7 +56,7 @@ def find_MAP(
     compile_kwargs: Mapping[str, Any] | None = None,
     **optimizer_kwargs: Any,
 ) -> Any:
-    """The maximum a posteriori: values of all variables where the density on their own scales is highest.
+    """Find the maximum a posteriori: the values of all variables with the highest density on their own scales.
 
     Parameters
     ----------
@@ -86,8 +86,7 @@ def find_MAP(
         Also values on the unconstrained scale, as `tau_log__`.
     maxeval : int, default 5000
         Evaluations per ascent.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     progressbar : bool, default True
         Accepted; of no effect.
     compute_hessian : bool, default False
@@ -97,8 +96,7 @@ def find_MAP(
         A tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the unconstrained scale.
     idata_kwargs : mapping, optional
         Of the tree, as in `pm.to_inference_data`; `include_transformed` among them.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     backend : str, optional
         Accepted; of no effect.
     compile_kwargs : mapping, optional
@@ -114,17 +112,16 @@ def find_MAP(
     Raises
     ------
     SamplingError
-        Where the density has no highest point.
+        If the density has no highest point.
     ModelError
-        For discrete variables.
+        If the model has discrete variables.
     InitialPointError
-        Where it is not finite at the start.
+        If the density is not finite at the starting point.
 
     Warns
     -----
     ConvergenceWarning
-        Where a variable ends at a bound of its support, where the search did not converge, and where there is no
-        gradient.
+        If a variable ends at a bound of its support, the search did not converge, or the density has no gradient.
 
     See Also
     --------

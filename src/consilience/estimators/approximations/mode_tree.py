@@ -24,20 +24,12 @@ if TYPE_CHECKING:
 class Optimum(Record, eq=False):
     """Where the search for a mode ended.
 
-    Parameters
-    ----------
-    x : ndarray
-        Position on the unconstrained scale, float64[dimension].
-    logp : float
-        Log density there.
-    converged : bool
-        Whether the gradient vanishes there.
-    evaluations : int
-        Of the log density and its gradient, from all starting points.
-    ends : ndarray
-        Log densities where the ascents from all starting points ended, highest first.
-    message : str
-        In words.
+    `x`: position on the unconstrained scale, float64[dimension].
+    `logp`: log density there.
+    `converged`: whether the gradient vanishes there.
+    `evaluations`: of the log density and its gradient, from all starting points.
+    `ends`: log densities where the ascents from all starting points ended, highest first.
+    `message`: in words.
     """
 
     x: Floats

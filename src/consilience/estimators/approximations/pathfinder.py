@@ -30,14 +30,7 @@ WAYS: Final = ("psis", "none")
 class NormalAround(Record, eq=False):
     """The normal around one point of a path.
 
-    Parameters
-    ----------
-    mean : ndarray
-        float64[dimension].
-    inverse : InverseHessian
-        Its covariance.
-    elbo : float
-        Mean of log density less log q over some draws.
+    `mean`: float64[dimension]. `inverse`: its covariance. `elbo`: mean of log density less log q over some draws.
     """
 
     mean: Floats
@@ -59,7 +52,7 @@ def fit_pathfinder(
     random_seed: Any = None,
     model: Model | None = None,
 ) -> xarray.DataTree:
-    """Draws from normal approximations found on the way of L-BFGS to the mode.
+    """Approximate the posterior by Pathfinder: draws from normal distributions along the path of L-BFGS to the mode.
 
     Parameters
     ----------
@@ -81,10 +74,7 @@ def fit_pathfinder(
         As in `fit_laplace`.
     initvals : mapping, optional
         As in `fit_laplace`.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    random_seed, model : ...
 
     Returns
     -------
@@ -95,12 +85,12 @@ def fit_pathfinder(
     Raises
     ------
     SamplingError
-        Where no path has a normal of finite evidence.
+        If no path has a normal distribution with a finite evidence lower bound.
 
     Warns
     -----
-    Exception
-        Where `pareto_k` is above 0.7.
+    ConsilienceWarning
+        If `pareto_k` is above 0.7: the draws are then a poor approximation.
 
     See Also
     --------

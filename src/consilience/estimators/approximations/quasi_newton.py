@@ -23,14 +23,8 @@ CURVED: Final = 1e-12  # s'z / z'z below which a pair says nothing
 class InverseHessian(Record, eq=False):
     """`diag(alpha) + beta gamma beta'`, the L-BFGS estimate in compact form (Byrd, Nocedal, Schnabel 1994).
 
-    Parameters
-    ----------
-    alpha : ndarray
-        float64[dimension], positive.
-    beta : ndarray
-        float64[dimension, 2 pairs].
-    gamma : ndarray
-        Symmetric, float64[2 pairs, 2 pairs].
+    `alpha`: float64[dimension], positive. `beta`: float64[dimension, 2 pairs]. `gamma`: symmetric, float64[2 pairs, 2
+    pairs].
     """
 
     alpha: Floats

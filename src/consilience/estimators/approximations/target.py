@@ -20,6 +20,7 @@ from consilience.ir.arithmetic import plain
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
 from consilience.model.starting_point import starting_position, starting_positions
+from consilience.model.trees import refuse_trees
 from consilience.model.variables import FreeVariable
 
 Floats = npt.NDArray[np.float64]
@@ -30,16 +31,8 @@ UNLIMITED: Final = 2**62  # evaluations
 class TargetDensity:
     """The log density over the coordinates of the chosen variables.
 
-    Attributes
-    ----------
-    density
-        Of the whole model.
-    start
-        The whole position that is begun from, float64[coordinates of the model].
-    places
-        Of the chosen coordinates in it, int64[dimension].
-    local
-        The log density over them.
+    `density`: of the whole model. `start`: the whole position that is begun from, float64[coordinates of the model].
+    `places`: of the chosen coordinates in it, int64[dimension]. `local`: the log density over them.
     """
 
     def __init__(
@@ -58,6 +51,7 @@ class TargetDensity:
         self.density: ModelDensity = model_density(owner, jacobian=jacobian, batches=batches)
         self.seed, self.initvals = seed, initvals
         chosen = _chosen(owner, variables)
+        refuse_trees(owner, "an optimizer or approximation", [v.name for v in chosen])
         whole = [v for v in chosen if not v.continuous]
         if whole:
             names = ", ".join(f"`{v.name}`" for v in whole)
@@ -104,10 +98,7 @@ class TargetDensity:
     def starts(self, count: int, width: float) -> Floats:
         """The start and points up to `width` from it, float64[count, dimension], where the density is finite.
 
-        Raises
-        ------
-        InitialPointError
-            That names the variable at fault.
+        Raises InitialPointError: that names the variable at fault.
         """
         own = starting_positions(self.density, 1, self.seed, self.initvals, jitter=False)
         if count == 1:

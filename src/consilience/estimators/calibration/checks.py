@@ -80,16 +80,13 @@ def prior_predictive_check(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     statistics : mapping of str to Statistic, optional
         Functions of one data set -> number, by name; mean, sd, min and max by default.
-    var_name : str, optional
-        The observed variable, where there are several.
+    var_name : ...
     draws : int, default 1000
         Number of data sets.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
 
     Returns
     -------
@@ -139,12 +136,10 @@ def posterior_predictive_check(
         Draws, as `pm.sample` gives them.
     statistics : mapping of str to Statistic, optional
         As for `prior_predictive_check`.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     var_name : str, optional
         As for `prior_predictive_check`.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
 
     Returns
     -------

@@ -23,18 +23,11 @@ from consilience.sample.posterior import sample
 class Power(Record, eq=False):
     """Share of data sets in which a decision holds.
 
-    Parameters
-    ----------
-    share : float
-        Of those that were decided.
-    interval : tuple of (float, float)
-        In which it lies with probability `prob`, whatever it is (Clopper and Pearson 1934).
-    prob : float
-        Of the interval.
-    decisions : dict of int to bool
-        By number of the data set.
-    errors : dict of int to str
-        Messages of the data sets that were not decided, as the sampler failed, by number.
+    `share`: of those that were decided.
+    `interval`: in which it lies with probability `prob`, whatever it is (Clopper and Pearson 1934).
+    `prob`: of the interval.
+    `decisions`: by number of the data set.
+    `errors`: messages of the data sets that were not decided, as the sampler failed, by number.
     """
 
     share: float
@@ -77,8 +70,7 @@ def power(
         As for `pm.sbc`.
     prob : float, default 0.95
         Probability of the intervals.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     cores : int, optional
         As for `pm.sbc`.
     executor : Executor, optional

@@ -70,10 +70,7 @@ def sampler_of(sampler: Sampler) -> tuple[str, Callable[..., Any]]:
 def exchangeable(model: Model) -> Model:
     """A copy of a model whose observed values can be exchanged.
 
-    Raises
-    ------
-    ModelError
-        Where nothing is observed, and for what has no simulation: potentials, missing values, batches.
+    Raises ModelError where nothing is observed, and for what has no simulation: potentials, missing values, batches.
     """
     if not model.observed:
         raise ModelError("the model has no observed variables, so there are no data to simulate.")
@@ -136,23 +133,12 @@ class Study:
 class Replications(Many[R]):
     """What `answer` says of each of `count` data sets; {"error": message} where it raised. A data set is a step.
 
-    Parameters
-    ----------
-    identity : mapping
-        What the file must have been written for.
-    result_of : callable
-        What is to be made of what was found, by number of the data set.
-    fixed : mapping, optional
-        Values of free variables from which all data are simulated.
-    store : str or Path or None
-        File of lines; what it holds is not computed again.
-    **settings : object
-        Of `Many`.
-
-    Raises
-    ------
-    StorageError
-        Where the file belongs to something else.
+    `identity`: what the file must have been written for.
+    `result_of`: what is to be made of what was found, by number of the data set.
+    `fixed`: values of free variables from which all data are simulated.
+    `store`: file of lines; what it holds is not computed again.
+    `**settings`: of `Many`.
+    Raises StorageError where the file belongs to something else.
     """
 
     def __init__(

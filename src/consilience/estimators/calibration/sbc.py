@@ -36,19 +36,12 @@ Quantity = Callable[[Values, Values], Any]
 class Calibration(Record, eq=False):
     """Ranks of many replications.
 
-    Parameters
-    ----------
-    ranks : xarray.Dataset
-        An `xarray.Dataset`, one variable of whole numbers from 0 to `levels` - 1 for each quantity, first axis
+    `ranks`: an `xarray.Dataset`, one variable of whole numbers from 0 to `levels` - 1 for each quantity, first axis
         `replication`: the number of the replication, as those that failed are left out.
-    levels : int
-        Number of values that a rank can have.
-    count : int
-        Replications in all.
-    failures : dict of str to int
-        Number of replications by what was wrong; those with "error" have no ranks, all others are in `ranks`.
-    errors : dict of int to str
-        Messages of the replications without ranks, by number.
+    `levels`: number of values that a rank can have.
+    `count`: replications in all.
+    `failures`: number of replications by what was wrong; those with "error" have no ranks, all others are in `ranks`.
+    `errors`: messages of the replications without ranks, by number.
     """
 
     ranks: xarray.Dataset
@@ -83,18 +76,7 @@ class Calibration(Record, eq=False):
         return not self.errors and min(found) >= alpha / len(found)
 
     def plot(self, prob: float = 0.95) -> Any:
-        """Histogram of ranks, and difference of distribution functions with its band, for each scalar.
-
-        Returns
-        -------
-        object
-            A Matplotlib figure.
-
-        Raises
-        ------
-        MissingPackageError
-            Where Matplotlib is not installed.
-        """
+        """Histogram of ranks, and difference of distribution functions with its band, for each scalar."""
         from consilience.estimators.calibration.pictures import ranks_and_bands
 
         return ranks_and_bands(dict(self._scalars()), self.levels, prob)
@@ -130,8 +112,7 @@ def sbc(
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     sampler : Sampler, default sample
         `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed) -> draws: a tree with a group
         `posterior`, of the model that it is given, on one thread.
@@ -146,8 +127,7 @@ def sbc(
         Functions (values, data) -> number or array of parameters and data, by name.
     log_likelihood : bool, default True
         Whether the log likelihood is a quantity too: it finds samplers that overlook data.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     cores : int, optional
         Threads; the ranks do not depend on it.
     executor : Executor, optional
@@ -156,8 +136,7 @@ def sbc(
     store : str or Path, optional
         File where replications are kept as they end; a run that was killed goes on from there, and one that is longer
         begins with what is there. It needs the same `random_seed`, or none.
-    progressbar : bool, default False
-        Whether a line is shown.
+    progressbar : ...
     callback : callable, optional
         Called with `consilience.events.StepProgress` while the study goes on.
     blocking : bool, default True

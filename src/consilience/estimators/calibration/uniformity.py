@@ -24,18 +24,11 @@ Floats = npt.NDArray[np.float64]
 class Uniformity(Record, eq=False):
     """What two tests say about ranks.
 
-    Parameters
-    ----------
-    chi_square_p : float
-        p-value of the chi-square test over bins.
-    ecdf_p : float
-        p-value of the largest departure of the distribution function, over all its points together.
-    points : ndarray
-        Share of the ranks' range, float64[levels - 1].
-    difference : ndarray
-        Distribution function of the ranks minus that of the uniform distribution, float64[levels - 1].
-    lower, upper : ndarray
-        Band that holds all of `difference` with probability `prob` if the ranks are uniform.
+    `chi_square_p`: p-value of the chi-square test over bins.
+    `ecdf_p`: p-value of the largest departure of the distribution function, over all its points together.
+    `points`: share of the ranks' range, float64[levels - 1].
+    `difference`: distribution function of the ranks minus that of the uniform distribution, float64[levels - 1].
+    `lower`, `upper`: band that holds all of `difference` with probability `prob` if the ranks are uniform.
     """
 
     chi_square_p: float
@@ -49,15 +42,8 @@ class Uniformity(Record, eq=False):
 def uniformity(ranks: npt.ArrayLike, levels: int, prob: float = 0.95) -> Uniformity:
     """Test whether ranks, whole numbers from 0 to `levels` - 1, are uniform.
 
-    Parameters
-    ----------
-    prob : float, default 0.95
-        Of the simultaneous band, between 0 and 1.
-
-    Raises
-    ------
-    ShapeError
-        Without ranks, or with ranks outside of their range.
+    `prob`: of the simultaneous band, between 0 and 1. Raises ShapeError without ranks, or with ranks outside of their
+    range.
     """
     from scipy import stats
 

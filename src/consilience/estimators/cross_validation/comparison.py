@@ -25,7 +25,7 @@ def compare(
     store: str | Path | None = None,
     **refits: Any,
 ) -> pd.DataFrame:
-    """A table of models by their expected log predictive density, with weights for their averages.
+    """Compare models by their expected log predictive density, with weights for model averaging.
 
     Parameters
     ----------
@@ -33,8 +33,7 @@ def compare(
         Results of `pm.sample` with log likelihoods, or `ELPDData`, by name.
     method : str, default 'stacking'
         Of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
-    var_name : str, optional
-        The observed variable, where there are several.
+    var_name : ...
     models : mapping of str to Model, optional
         By name: observations of their results whose Pareto k is too high are left out in refits, see `pm.reloo`.
         Results of models that are not named are taken as they are.
@@ -46,12 +45,12 @@ def compare(
     Returns
     -------
     DataFrame
-        ArviZ's table, a row per model, the best first.
+        ArviZ's table with one row per model, the best first.
 
     Raises
     ------
     ModelError
-        For models without a result.
+        If a model is given without a result.
 
     See Also
     --------

@@ -77,10 +77,7 @@ def loo_kfold(
         Observations of one value stay together in a fold.
     save_fits : bool, default False
         Whether what is returned has `fold_fits`: of each fold its posterior and its observations.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    model, random_seed : ...
     executor : Executor, optional
         Where refits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`; `cores` threads of
         this process by default. The numbers do not depend on it.
@@ -94,8 +91,7 @@ def loo_kfold(
         Whether refits that failed on an earlier day are tried again.
     sampler : callable, default sample
         Called as `sampler(model=..., random_seed=..., **sampling)`, with `cores=1` and `progressbar=False`.
-    progressbar : bool, default False
-        Whether a line is shown.
+    progressbar : ...
     callback : callable, optional
         Called with `consilience.events.StepProgress` while the study goes on.
     **sampling : object

@@ -32,6 +32,8 @@ def loo(
 ) -> Any:
     """Leave-one-out cross-validation by Pareto-smoothed importance sampling.
 
+    It estimates how well the model predicts new observations, from the log likelihood of the draws, without refitting.
+
     Parameters
     ----------
     data : DataTree
@@ -40,8 +42,7 @@ def loo(
         what is returned then has no `log_weights`.
     pointwise : bool, optional
         Whether it has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it.
-    var_name : str, optional
-        The observed variable, where there are several.
+    var_name : ...
     reff : float, optional
         Effective draws by draws; by default of the posterior.
     executor : Executor, optional
@@ -52,12 +53,12 @@ def loo(
     Returns
     -------
     ELPDData
-        ArviZ's record: the expected log predictive density, its standard error, the effective number of parameters.
+        ArviZ's record: expected log predictive density, standard error, effective number of parameters.
 
     Warns
     -----
     UserWarning
-        Where a Pareto k is so large that the approximation can't be trusted.
+        If a Pareto k is too large for the approximation to be trusted; `pm.reloo` refits for these observations.
 
     See Also
     --------

@@ -67,11 +67,18 @@ def reloo(
     pointwise : bool, optional
         Whether what is returned has `elpd_i`, `p_loo_i`, and `pareto_k`, which is 0 after a refit; by default as
         ArviZ's `rcParams` have it.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     random_seed : int, sequence of int or Generator, optional
         Of the refits; that of an observation depends on it and on its place.
-    executor, cores, limit, store, retry, sampler, progressbar, callback : object, optional
+    executor, cores, limit, store : object, optional
+        As for `pm.loo_kfold`.
+    retry : bool, default False
+        As for `pm.loo_kfold`.
+    sampler : callable, default sample
+        As for `pm.loo_kfold`.
+    progressbar : bool, default False
+        As for `pm.loo_kfold`.
+    callback : callable, optional
         As for `pm.loo_kfold`.
     **sampling : object
         For the sampler: `draws`, `tune`, `chains` and others.

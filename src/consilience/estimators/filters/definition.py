@@ -36,27 +36,14 @@ TAKEN: Final = frozenset({"log_weight", "ancestor", "chain", "draw", "time", "pa
 class Definition:
     """Graphs for one particle.
 
-    Parameters
-    ----------
-    initial, transition, observation : Given
-        By name, the nodes that the functions gave.
-    proposal, initial_proposal : Given or None
-        By name, the nodes that the functions gave.
-    lookahead : Given or None
-        Log of the weight by which a particle is chosen before it moves; None: its own alone.
-
-    Attributes
-    ----------
-    state, before
-        Stand-ins for the values of the state at this time and at the one before.
-    data, seen
-        Stand-ins for what is observed at this time, and which elements of it are.
-    time
-        Int64 scalar: the place of this time among the data.
-    parameters
-        Random variables of a model on which all this depends, by name.
-    leaves
-        What stands for these.
+    `initial`, `transition`, `observation`: by name, the nodes that the functions gave.
+    `proposal`, `initial_proposal`: by name, the nodes that the functions gave.
+    `lookahead`: log of the weight by which a particle is chosen before it moves; None: its own alone.
+    `state`, `before`: stand-ins for the values of the state at this time and at the one before.
+    `data`, `seen`: stand-ins for what is observed at this time, and which elements of it are.
+    `time`: int64 scalar: the place of this time among the data.
+    `parameters`: random variables of a model on which all this depends, by name.
+    `leaves`: what stands for these.
     """
 
     def __init__(
@@ -137,33 +124,14 @@ class Definition:
 
 
 def draws(nodes: Nodes, key: Node, stream: int, count: int, known: Mapping[Node, Node]) -> list[Node]:
-    """Joint draws for each of so many particles, (particle, …), of which each has random numbers of its own.
-
-    Parameters
-    ----------
-    stream : int
-        Different for different draws with one key.
-    known : mapping of TensorVariable to TensorVariable
-        Leaf -> its values for all particles.
-    """
+    """Joint draws for each of so many particles, (particle, …), of which each has random numbers of its own."""
     one = tensor_input("key", ())
     keys = fold_in(fold_in(key, stream), Node(Iota(count)))
     return vectorize(realised_with(list(nodes.values()), one), {one: keys, **known})
 
 
 def log_density(title: str, nodes: Nodes, values: Nodes) -> Node:
-    """Log of the joint density; NaN or -inf where parameters are out of range.
-
-    Parameters
-    ----------
-    title : str
-        Of the function that gave the nodes.
-
-    Raises
-    ------
-    MissingRuleError
-        Where none can be derived.
-    """
+    """Log of the joint density; NaN or -inf where parameters are out of range."""
     return _density(title, nodes, values, {})
 
 

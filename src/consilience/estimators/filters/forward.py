@@ -30,14 +30,8 @@ AT_TIMES: Final = ("log_increment", "ess", "resampled", "undefined")
 class Settings(Record):
     """How a filter works.
 
-    Parameters
-    ----------
-    particles : int
-        How many there are.
-    resampling : str
-        One of `resampling.SCHEMES`.
-    threshold : float
-        Share of the particles below which the effective number calls for choosing anew.
+    `particles`: how many there are. `resampling`: one of `resampling.SCHEMES`. `threshold`: share of the particles
+    below which the effective number calls for choosing anew.
     """
 
     particles: int
@@ -48,28 +42,15 @@ class Settings(Record):
 class FilterGraph:
     """A filter over `length` times.
 
-    Parameters
-    ----------
-    continued : bool, default False
-        Whether it goes on from particles at the time before the first of these.
-
-    Attributes
-    ----------
-    key, data, seen
-        Inputs: a random key, and by name what is observed, with time as first axis.
-    first, before
-        Further inputs if it is continued: the number of times before, the last states and log weights.
-    states
-        By name, particles (time, particle, …).
-    log_weight
-        Logs of weights, whose sum is 1 at each time, (time, particle).
-    ancestor
-        Int64: the particle of the time before that each comes from, (time, particle).
-    means, deviations
-        By name, weighted (time, …).
-    stats
-        By name in AT_TIMES: log densities of what is observed given what was before, effective numbers of particles,
-        whether particles were chosen anew, how many weights had no value; each (time,).
+    `continued`: whether it goes on from particles at the time before the first of these.
+    `key`, `data`, `seen`: inputs: a random key, and by name what is observed, with time as first axis.
+    `first`, `before`: further inputs if it is continued: the number of times before, the last states and log weights.
+    `states`: by name, particles (time, particle, …).
+    `log_weight`: logs of weights, whose sum is 1 at each time, (time, particle).
+    `ancestor`: int64: the particle of the time before that each comes from, (time, particle).
+    `means`, `deviations`: by name, weighted (time, …).
+    `stats`: by name in AT_TIMES: log densities of what is observed given what was before, effective numbers of
+        particles, whether particles were chosen anew, how many weights had no value; each (time,).
     """
 
     def __init__(self, definition: Definition, settings: Settings, length: int, continued: bool = False) -> None:

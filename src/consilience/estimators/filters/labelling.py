@@ -22,10 +22,7 @@ Groups = Mapping[str, tuple[tuple[str, ...], Arrays]]
 def tree(groups: Groups, coords: Labels, dims: Axes, about: Mapping[str, Mapping[str, Any]]) -> xarray.DataTree:
     """Groups of arrays by name, with the axes that all of a group have first.
 
-    Parameters
-    ----------
-    about : mapping of str to mapping
-        Attributes of groups.
+    `about`: attributes of groups.
     """
     import xarray
 

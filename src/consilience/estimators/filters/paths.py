@@ -23,12 +23,8 @@ Whole = npt.NDArray[np.int64]
 class BackwardGraph:
     """Draws of paths given all data, by backward simulation: each state given the one that follows it.
 
-    Attributes
-    ----------
-    key, states, log_weight
-        Inputs: a random key; particles by name (time, particle, …) and logs of their weights.
-    paths
-        By name, (draws, time, …).
+    `key`, `states`, `log_weight`: inputs: a random key; particles by name (time, particle, …) and logs of their
+    weights. `paths`: by name, (draws, time, …).
     """
 
     def __init__(self, definition: Definition, particles: int, length: int, count: int) -> None:
@@ -58,12 +54,8 @@ class BackwardGraph:
 class ForwardGraph:
     """Draws of states and of what is observed, from states on or from the very beginning.
 
-    Attributes
-    ----------
-    key, states
-        Inputs: a random key; states by name (draws, …) at the time before `first`, unless that is 0.
-    paths, values
-        States and what is observed, by name, (draws, steps, …).
+    `key`, `states`: inputs: a random key; states by name (draws, …) at the time before `first`, unless that is 0.
+    `paths`, `values`: states and what is observed, by name, (draws, steps, …).
     """
 
     def __init__(self, definition: Definition, count: int, first: int, steps: int) -> None:

@@ -20,12 +20,7 @@ Named = dict[Any, npt.NDArray[Any]]
 class ChainProgram:
     """Machine code of outputs by name.
 
-    Parameters
-    ----------
-    key : TensorVariable
-        Input: a random key, which each chain has of its own.
-    inputs : sequence of TensorVariable
-        All others.
+    `key`: input: a random key, which each chain has of its own. `inputs`: all others.
     """
 
     def __init__(self, key: Node, inputs: Sequence[Node], outputs: Mapping[Any, Node]) -> None:
@@ -41,10 +36,7 @@ class ChainProgram:
     def chains(self, seed: int, given: Sequence[Sequence[npt.ArrayLike]], cores: int | None) -> list[Named]:
         """Those of several, each with its own inputs.
 
-        Parameters
-        ----------
-        cores : int or None
-            Threads; None for all processors.
+        `cores`: threads; None for all processors.
         """
         if cores is not None and cores < 1:
             raise ValueError(f"`cores` must be at least 1, got {cores}.")

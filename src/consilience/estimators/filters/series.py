@@ -23,10 +23,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 class Series(Record, eq=False):
     """Observed values by name with time as first axis, 0 for what is missing; where they are there; labels of times.
 
-    Parameters
-    ----------
-    labels : ndarray or None
-        None where there are none.
+    `labels`: None where there are none.
     """
 
     data: Arrays
@@ -45,12 +42,7 @@ class Series(Record, eq=False):
 def series_of(given: Any, definition: Definition, times: Any = None) -> Series:
     """Data that fit a definition; NaN and masked elements are missing.
 
-    Raises
-    ------
-    ModelError
-        For missing names and for events of which a part is missing.
-    ShapeError
-    DtypeError
+    Raises ModelError for missing names and for events of which a part is missing. Raises ShapeError. Raises DtypeError.
     """
     leaves = definition.data
     named = dict(given) if isinstance(given, Mapping) else {DATUM: given}

@@ -130,17 +130,20 @@ class StateSpaceModel:
         point : Point, optional
             Values of parameters, by name.
         chains : int, optional
-            Independent filters, whose likelihoods tell the error; 4, or as many as there are processors.
+            Number of independent filters, whose likelihoods show the Monte Carlo error; by default 4, or as many as
+            there are processors.
         cores : int, optional
             Threads that run them; results do not depend on it.
+        random_seed : int, sequence of int or Generator, optional
+            Seed; the same one gives the same result. A fresh one by default.
         keep_particles : bool, default True
             Whether all particles are kept, which `smooth` needs, and quantiles are found.
-        quantiles : sequence of float, optional
-            Shares, between 0 and 1.
+        quantiles : sequence of float, default (0.025, 0.25, 0.5, 0.75, 0.975)
+            Probabilities of the quantiles of states to return, between 0 and 1.
         coords : mapping, optional
-            Labels along dimensions, and names of the dimensions of states and data behind that of time.
+            Labels along dimensions, by the name of the dimension.
         dims : mapping of str to sequence of str, optional
-            Labels along dimensions, and names of the dimensions of states and data behind that of time.
+            Names of the dimensions of states and data, without that of time.
 
         Returns
         -------
@@ -163,7 +166,7 @@ class StateSpaceModel:
 
         Warns
         -----
-        Exception
+        ConsilienceWarning
             Where densities have no value (NaN), which counts as 0.
         """
         series = series_of(data, self._own, (coords or {}).get("time"))
@@ -196,6 +199,12 @@ class StateSpaceModel:
             What `filter` or this function gave, with its particles.
         new_data : object
             As for `filter`, from the first time behind on.
+        coords : mapping, optional
+            Labels of the new times and of other dimensions.
+        cores : int, optional
+            Threads to use; all processors by default. Results do not depend on it.
+        random_seed : int, sequence of int or Generator, optional
+            Seed; the same one gives the same result. A fresh one by default.
 
         Returns
         -------
@@ -242,10 +251,7 @@ class StateSpaceModel:
     ) -> dict[str, tuple[tuple[str, ...], Arrays]]:
         """Groups of a result with the axes that all of each have first.
 
-        Parameters
-        ----------
-        before : sequence of sequence of array_like
-            For each chain nothing, or how many times there were, with states and log weights at the last.
+        `before`: for each chain nothing, or how many times there were, with states and log weights at the last.
         """
         key = ("filter", settings, series.length, keep, bool(before[0]))
         program = self._program(key, lambda: self._filter_program(settings, series.length, keep, bool(before[0])))
@@ -290,6 +296,10 @@ class StateSpaceModel:
             "backward": each state is drawn given the one that follows, which needs the density of the transition and
             draws x particles evaluations for each time; "genealogy": particles of the last time with their ancestors,
             at no cost, of which few are distinct at times long before.
+        cores : int, optional
+            Threads to use; all processors by default. Results do not depend on it.
+        random_seed : int, sequence of int or Generator, optional
+            Seed; the same one gives the same result. A fresh one by default.
 
         Returns
         -------
@@ -340,9 +350,13 @@ class StateSpaceModel:
         filtered : xarray.DataTree
             What `filter` gave, with its particles.
         steps : int
-            How many times.
+            Number of times to predict.
         draws : int, default 1000
             Paths from each chain.
+        cores : int, optional
+            Threads to use; all processors by default. Results do not depend on it.
+        random_seed : int, sequence of int or Generator, optional
+            Seed; the same one gives the same result. A fresh one by default.
 
         Returns
         -------
@@ -373,9 +387,13 @@ class StateSpaceModel:
         Parameters
         ----------
         steps : int
-            How many times.
+            Number of times.
+        draws : int, default 1
+            Number of paths.
         point : Point, optional
             Values of parameters, by name.
+        random_seed : int, sequence of int or Generator, optional
+            Seed; the same one gives the same result. A fresh one by default.
 
         Returns
         -------
@@ -404,18 +422,18 @@ class StateSpaceModel:
         Parameters
         ----------
         name : str
-            Of the variable; data as for `filter`, of one variable.
+            Name of the variable.
         observed : array_like
-            Of the variable; data as for `filter`, of one variable.
+            Data of one variable, as for `filter`.
         particles : int, default 200
-            As for `filter`. The estimate's standard deviation should be about 1 near the posterior's mean: less wastes
-            time, more makes moves rare.
+            Number of particles. The standard deviation of the estimated log likelihood should be about 1 near the
+            posterior mean: with a smaller one time is wasted, with a larger one moves become rare.
         resampling : str, default 'systematic'
-            As for `filter`. The estimate's standard deviation should be about 1 near the posterior's mean: less wastes
-            time, more makes moves rare.
+            As for `filter`.
         threshold : float, default 0.5
-            As for `filter`. The estimate's standard deviation should be about 1 near the posterior's mean: less wastes
-            time, more makes moves rare.
+            As for `filter`.
+        dims : str or sequence of str, optional
+            Names of the axes of the data.
 
         Returns
         -------

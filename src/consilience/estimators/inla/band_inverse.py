@@ -9,13 +9,8 @@ from consilience.native.typed_python import Array, f64, i64, native
 def invert_band(factor: Array[f64], inverse: Array[f64], length: i64, width: i64) -> None:
     """Entries of (L L')^-1 where L has its band.
 
-    Parameters
-    ----------
-    factor, inverse : Array
-        Entry (j + d, j) of L and of the inverse at j (width + 1) + d, f64[length (width + 1)].
+    `factor`, `inverse`: entry (j + d, j) of L and of the inverse at j (width + 1) + d, f64[length (width + 1)].
 
-    Notes
-    -----
     Source: Takahashi, Fagan and Chin (1973), Formation of a sparse bus impedance matrix.
     """
     step = width + 1

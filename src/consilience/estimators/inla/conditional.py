@@ -25,14 +25,8 @@ PATTERN: Final = 1e-8  # relative error of a product, from where entries must be
 class LatentMoments(Record, eq=False):
     """Of the coordinates of the block given the hyperparameters.
 
-    Parameters
-    ----------
-    sd : ndarray
-        Standard deviations of the normal approximation, float64[n].
-    shift : ndarray
-        Of the mean against the mode, to first order, float64[n].
-    skewness : ndarray
-        To first order, float64[n].
+    `sd`: standard deviations of the normal approximation, float64[n]. `shift`: of the mean against the mode, to first
+    order, float64[n]. `skewness`: to first order, float64[n].
     """
 
     sd: Floats
@@ -43,18 +37,11 @@ class LatentMoments(Record, eq=False):
 class Conditional(Record, eq=False):
     """The normal approximation of the block given hyperparameters.
 
-    Parameters
-    ----------
-    theta : ndarray
-        float64[d].
-    mode : ndarray
-        float64[n].
-    factor : Factor
-        Of the precision at the mode.
-    logp : float
-        Laplace approximation of the log density of theta and the data.
-    along : ndarray
-        Slope of the joint log density along theta at the mode.
+    `theta`: float64[d].
+    `mode`: float64[n].
+    `factor`: of the precision at the mode.
+    `logp`: Laplace approximation of the log density of theta and the data.
+    `along`: slope of the joint log density along theta at the mode.
     """
 
     field: LatentField
@@ -100,15 +87,8 @@ class Conditional(Record, eq=False):
 def conditional(field: LatentField, theta: Floats, start: Floats) -> Conditional:
     """The mode of the block given hyperparameters.
 
-    Parameters
-    ----------
-    start : ndarray
-        Where Newton's method begins, float64[n].
-
-    Raises
-    ------
-    SamplingError
-        Where the density has no mode with negative definite curvature.
+    `start`: where Newton's method begins, float64[n]. Raises SamplingError where the density has no mode with negative
+    definite curvature.
     """
     x = start
     logp, slope, along = field.values(x, theta)

@@ -29,20 +29,9 @@ WALSH: Final = (1, 2, 4, 8, 15, 16, 32, 51, 64, 85, 106, 128, 150, 171, 219)
 def grid(dimension: int, visit: Callable[[Floats, Any], tuple[float, Any]]) -> tuple[Floats, Floats, list[Any]]:
     """Points of a lattice, from the middle outwards to where the density has become negligible.
 
-    Parameters
-    ----------
-    visit : callable
-        A point and what the visit of its neighbour found in; the log density and what was found out.
-
-    Returns
-    -------
-    tuple of (ndarray, ndarray, list)
-        Points, float64[points, dimension]; logs of their cells' volumes; what the visits found.
-
-    Raises
-    ------
-    SamplingError
-        Where there are too many points.
+    `visit`: a point and what the visit of its neighbour found in; the log density and what was found out. Returns:
+    points, float64[points, dimension]; logs of their cells' volumes; what the visits found. Raises SamplingError where
+    there are too many points.
     """
     step, depth = STEPS[dimension > 1], DEPTHS[dimension > 1]
     origin = (0,) * dimension
@@ -89,18 +78,8 @@ def composite(dimension: int) -> tuple[Floats, Floats]:
 def spread(count: int, dimension: int, seed: int) -> Floats:
     """Points that fill the unit cube evenly: multiples of one vector, shifted at random, each with its opposite.
 
-    Parameters
-    ----------
-    count : int
-        Even.
+    `count`: even. Returns: float64[count, dimension].
 
-    Returns
-    -------
-    ndarray
-        float64[count, dimension].
-
-    Notes
-    -----
     The vector has powers of the root of x^(dimension + 1) = x + 1, the golden ratio for one dimension. Roberts (2018),
     The unreasonable effectiveness of quasirandom sequences.
     """

@@ -28,18 +28,11 @@ DEEPEST: Final = 30.0  # drop of the log density below which a point tells nothi
 class Explored(Record, eq=False):
     """Points that represent the posterior of the hyperparameters.
 
-    Parameters
-    ----------
-    nodes : list of Conditional
-        Where the latent block was integrated out.
-    places : ndarray
-        Of the nodes, standardized, float64[nodes, d].
-    coordinates : Standardized
-        That standardize.
-    found : Weighted
-        Hyperparameters with weights, float64[points, d]; logs of their densities are interpolated.
-    modes : object
-        Of the block at standardized hyperparameters, interpolated; None without hyperparameters.
+    `nodes`: where the latent block was integrated out.
+    `places`: of the nodes, standardized, float64[nodes, d].
+    `coordinates`: that standardize.
+    `found`: hyperparameters with weights, float64[points, d]; logs of their densities are interpolated.
+    `modes`: of the block at standardized hyperparameters, interpolated; None without hyperparameters.
     """
 
     nodes: list[Conditional]
@@ -64,10 +57,7 @@ class Explored(Record, eq=False):
 def explored(field: LatentField, design: Integrated, seed: int) -> Explored:
     """The posterior of the hyperparameters around the points of a design.
 
-    Warns
-    -----
-    Exception
-        Where points had to be left out, and where the weights rest on few points.
+    Warns Exception where points had to be left out, and where the weights rest on few points.
     """
     coordinates, dimension = design.coordinates, len(field.others)
     if not dimension:

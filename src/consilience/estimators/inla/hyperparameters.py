@@ -34,14 +34,7 @@ class Standardized(Record, eq=False):
 
     theta = mode + scale (u * deviations[0 where u < 0, 1 elsewhere])
 
-    Parameters
-    ----------
-    mode : ndarray
-        float64[d].
-    scale : ndarray
-        float64[d, d].
-    deviations : ndarray
-        Of both sides of each coordinate, float64[2, d].
+    `mode`: float64[d]. `scale`: float64[d, d]. `deviations`: of both sides of each coordinate, float64[2, d].
     """
 
     mode: Floats
@@ -69,16 +62,9 @@ class Standardized(Record, eq=False):
 class Integrated(Record, eq=False):
     """The latent block at the points of a design.
 
-    Parameters
-    ----------
-    coordinates : Standardized
-        In which the points were chosen.
-    nodes : list of Conditional
-        One conditional distribution per point, the mode of the hyperparameters first.
-    logs : ndarray
-        Logs of the mass that each stands for; the exponentials sum to the marginal likelihood.
-    sparse : bool, default False
-        Whether they are too few to tell the marginals of the block.
+    `coordinates`: in which the points were chosen. `nodes`: one conditional distribution per point, the mode of the
+    hyperparameters first. `logs`: logs of the mass that each stands for; the exponentials sum to the marginal
+    likelihood. `sparse`: whether they are too few to tell the marginals of the block.
     """
 
     coordinates: Standardized
@@ -90,16 +76,8 @@ class Integrated(Record, eq=False):
 def integrated(field: LatentField, design: str) -> Integrated:
     """The block's distributions at points that represent the posterior of the hyperparameters.
 
-    Parameters
-    ----------
-    design : str
-        "auto": a grid for up to two hyperparameters, else a central composite design; "grid", "ccd", or "eb" for their
-        mode only.
-
-    Raises
-    ------
-    SamplingError
-        Where the density of the hyperparameters has no mode.
+    `design`: "auto": a grid for up to two hyperparameters, else a central composite design; "grid", "ccd", or "eb" for
+    their mode only. Raises SamplingError where the density of the hyperparameters has no mode.
     """
     x, theta = field.start()
     best = conditional(field, theta, x)

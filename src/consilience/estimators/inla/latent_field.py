@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from consilience.backends.registry import backend as find_backend
 from consilience.collection import collection_paused
+from consilience.elimination.addends import total
 from consilience.errors import ModelError
 from consilience.estimators.approximations.target import TargetDensity, Variables
 from consilience.estimators.inla.precision import Structure, structure_of
 from consilience.ir import Node, constant, substitute, tensor_input, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
-from consilience.model.blocks import total
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
 from consilience.model.programs import kept
@@ -39,26 +39,12 @@ DISTANCES: Final = (0.3, 3.0)  # of points at which curvatures are compared
 class LatentField:
     """The log density of `latent` and all other variables, on the unconstrained scale.
 
-    Parameters
-    ----------
-    target : TargetDensity
-        The density of the whole model.
-
-    Attributes
-    ----------
-    names
-        Of the block's variables.
-    places
-        Of the block's coordinates x in a whole position, int64[n].
-    others
-        Of the hyperparameters' coordinates theta, int64[d].
-    structure
-        Where the matrix of second derivatives has entries.
-
-    Raises
-    ------
-    ModelError
-        Where the block has no normal prior given the hyperparameters, or these are too many.
+    `target`: the density of the whole model.
+    `names`: of the block's variables.
+    `places`: of the block's coordinates x in a whole position, int64[n].
+    `others`: of the hyperparameters' coordinates theta, int64[d].
+    `structure`: where the matrix of second derivatives has entries.
+    Raises ModelError where the block has no normal prior given the hyperparameters, or these are too many.
     """
 
     def __init__(self, target: TargetDensity, latent: Variables) -> None:
@@ -183,13 +169,9 @@ class LatentField:
 class _FieldCode:
     """What is compiled once per model, block and data shapes.
 
-    Attributes
-    ----------
-    compiled
-        Values and slopes; products with second derivatives; slopes of quadratic forms of these; products with the
-        second derivatives of the block's prior.
-    quadratic
-        Whether the graph of the last has none of the block's values in it.
+    `compiled`: values and slopes; products with second derivatives; slopes of quadratic forms of these; products with
+    the second derivatives of the block's prior. `quadratic`: whether the graph of the last has none of the block's
+    values in it.
     """
 
     def __init__(self, field: LatentField) -> None:

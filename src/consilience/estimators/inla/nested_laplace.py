@@ -269,7 +269,7 @@ def fit_INLA(
     random_seed: Any = None,
     model: Model | None = None,
 ) -> NestedLaplace:
-    """The posterior of a latent normal model by integrated nested Laplace approximations.
+    """Approximate the posterior of a latent Gaussian model by integrated nested Laplace approximations.
 
     Parameters
     ----------
@@ -283,8 +283,7 @@ def fit_INLA(
         Where searches begin, as in `pm.sample`.
     random_seed : int, sequence of int or Generator, optional
         Of the hyperparameters' values in draws.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
 
     Returns
     -------
@@ -301,8 +300,8 @@ def fit_INLA(
 
     Warns
     -----
-    Exception
-        Where an element of the block is far from normal given the hyperparameters.
+    ConsilienceWarning
+        If an element of the latent field is far from normal given the hyperparameters.
 
     See Also
     --------

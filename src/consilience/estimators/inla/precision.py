@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 from consilience.estimators.inla.band_inverse import invert_band
-from consilience.inference.colouring import colours_of
+from consilience.native.colouring import colours_of
 from consilience.record import Record
 
 Floats = npt.NDArray[np.float64]
@@ -27,27 +27,16 @@ CHUNK: Final = 256  # columns of an inverse at once
 class Structure(Record, eq=False):
     """Where a symmetric n x n matrix has entries, and how they are found from its products with `seeds`.
 
-    Parameters
-    ----------
-    seeds : ndarray
-        float64[products, n]; the columns that one of them adds up have no common rows.
-    probes : ndarray
-        Minus the seeds, and minus a vector of normal numbers that tells whether entries are missing.
-    rows, columns, products : Integers
-        Of the entries that are read from the products: the matrix has products[p][r] at (r, c); int64, once or twice
-        for every place of the pattern.
-    full : Integers
-        Columns outside of the band, int64.
-    order : Integers
-        The other columns in the order of the band, int64.
-    width : int
-        Entries beside the diagonal in the band.
-    band : tuple of (Integers, Integers, Integers)
-        Of the entries in the band: their numbers, and their places in the array that LAPACK takes.
-    border : tuple of (Integers, Integers, Integers)
-        Of the entries in full columns and rows of the band, likewise.
-    corner : tuple of (Integers, Integers, Integers)
-        Of the entries in full columns and full rows, likewise.
+    `seeds`: float64[products, n]; the columns that one of them adds up have no common rows.
+    `probes`: minus the seeds, and minus a vector of normal numbers that tells whether entries are missing.
+    `rows`, `columns`, `products`: of the entries that are read from the products: the matrix has products[p][r] at (r,
+        c); int64, once or twice for every place of the pattern.
+    `full`: columns outside of the band, int64.
+    `order`: the other columns in the order of the band, int64.
+    `width`: entries beside the diagonal in the band.
+    `band`: of the entries in the band: their numbers, and their places in the array that LAPACK takes.
+    `border`: of the entries in full columns and rows of the band, likewise.
+    `corner`: of the entries in full columns and full rows, likewise.
     """
 
     seeds: Floats
@@ -157,10 +146,7 @@ def _arranged(pattern: sparse.csr_matrix, full: Integers, order: Integers, width
 class Factor:
     """The Cholesky factor of a positive definite matrix: a band with a border of full columns.
 
-    Attributes
-    ----------
-    log_determinant
-        Of the matrix.
+    `log_determinant`: of the matrix.
     """
 
     def __init__(self, structure: Structure, entries: Floats, shift: float = 0.0) -> None:

@@ -35,19 +35,8 @@ class NotMadeError(Exception):
 class Allowance:
     """The time and the seed of one attack.
 
-    Parameters
-    ----------
-    until : float
-        time.perf_counter() at which it is over.
-    seed : int
-        Of its random numbers.
-    go_on : callable
-        Whether to go on, asked while a run is waited for.
-
-    Attributes
-    ----------
-    gradients
-        Evaluations that were made so far.
+    `until`: time.perf_counter() at which it is over. `seed`: of its random numbers. `go_on`: whether to go on, asked
+    while a run is waited for. `gradients`: evaluations that were made so far.
     """
 
     def __init__(self, until: float, seed: int, go_on: Callable[[], bool]) -> None:
@@ -62,15 +51,8 @@ class Allowance:
     def waited(self, handle: Any, late: float = 0.0) -> Any:
         """The result of a run in the background.
 
-        Parameters
-        ----------
-        late : float, default 0.0
-            Seconds that it may take longer, as it ends by itself.
-
-        Raises
-        ------
-        Exception
-            AttackStopped where the time is over before, or the end is asked for; the run is stopped then.
+        `late`: seconds that it may take longer, as it ends by itself. Raises Exception: AttackStopped where the time is
+        over before, or the end is asked for; the run is stopped then.
         """
         while not handle.finished:
             if not self.go_on() or self.left < -late:
@@ -84,10 +66,7 @@ class Allowance:
 class Attack(Protocol):
     """One way to falsify a claim; None where it has nothing to do with the model.
 
-    Raises
-    ------
-    NotMadeError
-        Or a ConsilienceError of what it makes use of.
+    Raises NotMadeError: or a ConsilienceError of what it makes use of.
     """
 
     def __call__(self, claim: Claim, allowance: Allowance) -> AttackReport | None: ...
@@ -96,14 +75,8 @@ class Attack(Protocol):
 class Others(Record, eq=False):
     """Draws to compare a claim with.
 
-    Parameters
-    ----------
-    scalars : ndarray
-        (scalar, group, draw) of groups that know nothing of each other.
-    told : str
-        In words, what they are.
-    doubt : callable, default str
-        Gives in words why they may be what is wrong, or an empty string; asked where they differ.
+    `scalars`: (scalar, group, draw) of groups that know nothing of each other. `told`: in words, what they are.
+    `doubt`: gives in words why they may be what is wrong, or an empty string; asked where they differ.
     """
 
     scalars: Floats
@@ -114,10 +87,7 @@ class Others(Record, eq=False):
 def by_comparison(name: str, claim: Claim, make: Callable[[int], Others]) -> AttackReport:
     """An attack by other draws. A difference counts once draws with another seed, and twice as many, have it too.
 
-    Parameters
-    ----------
-    make : callable
-        Other draws, of the first (0) or the second (1) set.
+    `make`: other draws, of the first (0) or the second (1) set.
     """
     first = make(0)
     found = compared(claim.names, claim.scalars, first.scalars)

@@ -81,15 +81,7 @@ def _affordable(
 ) -> tuple[int, int, int]:
     """The greatest effort that the time allows.
 
-    Parameters
-    ----------
-    each : float
-        Gradients that a transition of a chain takes.
-
-    Raises
-    ------
-    NotMadeError
-        Where none is.
+    `each`: gradients that a transition of a chain takes. Raises NotMadeError where none is.
     """
     needed = [chains * (tune + count) * each / claim.rate for chains, tune, count in efforts]
     for effort, seconds in zip(efforts, needed, strict=True):
@@ -103,10 +95,7 @@ def _run(
 ) -> Any:
     """A run from draws at random; the second set has twice as many chains.
 
-    Raises
-    ------
-    Exception
-        AttackStopped where the time is over before there are draws enough.
+    Raises Exception: AttackStopped where the time is over before there are draws enough.
     """
     chains, tune, count = effort
     chains *= number + 1

@@ -128,10 +128,7 @@ class Claim:
 def posterior_of(result: Any) -> Any:
     """The group `posterior` of a tree or an InferenceData, or a data set that is one.
 
-    Raises
-    ------
-    SamplingError
-        For what holds no draws.
+    Raises SamplingError for what holds no draws.
     """
     found = getattr(result, "posterior", result)
     if not hasattr(found, "data_vars"):

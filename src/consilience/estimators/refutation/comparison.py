@@ -30,14 +30,8 @@ MANY: Final = 16  # groups from which on each scalar's own variance between grou
 class Comparison(Record, eq=False):
     """Differences (statistic, scalar) of the other draws from the claim's.
 
-    Parameters
-    ----------
-    shift : ndarray
-        In standard deviations of the statistic.
-    error : ndarray
-        Its standard error.
-    critical : float
-        Scores (shift / error) that are found by chance with the probability `LEVEL` among all of them.
+    `shift`: in standard deviations of the statistic. `error`: its standard error. `critical`: scores (shift / error)
+    that are found by chance with the probability `LEVEL` among all of them.
     """
 
     names: Sequence[str]
@@ -83,10 +77,7 @@ class Comparison(Record, eq=False):
     def words(self, where: npt.NDArray[np.bool_], claimed: Floats, other: Floats) -> str:
         """The largest difference among those at `where`, on the scalar's own scale.
 
-        Parameters
-        ----------
-        claimed, other : ndarray
-            Draws (scalar, group, draw).
+        `claimed`, `other`: draws (scalar, group, draw).
         """
         score = np.where(where, np.abs(self.score), 0.0)
         kind, scalar = map(int, np.unravel_index(int(np.argmax(score)), score.shape))

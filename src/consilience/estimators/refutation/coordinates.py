@@ -72,13 +72,8 @@ def rounder_coordinates(claim: Claim) -> RewrittenDraws | None:
 def _carried(density: ModelDensity, values: dict[str, npt.NDArray[Any]], names: list[str]) -> Floats | None:
     """Positions (draw, dimension) at which variables that are functions of raw ones have these values.
 
-    Parameters
-    ----------
-    names : list of str
-        Of these variables, in the order of the model.
+    `names`: of these variables, in the order of the model.
 
-    Notes
-    -----
     Each is affine in its raw variable, or its logarithm is, so that its values at 1 and 2 tell the raw one; those
     before it are known by then. None where the values do not come out again.
     """

@@ -40,12 +40,12 @@ def challenge(
     callback: Any = None,
     blocking: bool = True,
 ) -> Any:
-    """Attack a posterior with what could falsify it, and say how small an error would have been seen.
+    """Try to refute a posterior by independent checks, and say how large an error they would have detected.
 
-    In order of price per power, until one refutes the draws: the chains among themselves; the model's own draws, where
-    it has no data; more starting points, from the prior and wide ones, and chains from where the draws have not been;
-    chains that begin at the draws and move in other coordinates by small steps; sequential Monte Carlo; tempered
-    chains. Draws that are right are refuted in fewer than one of a hundred challenges, whatever the number of scalars.
+    Checks run in order of power per cost until one refutes the draws: comparison of the chains; the model's own draws,
+    if it has no data; further starting points, from the prior and far away; chains that start at the draws and take
+    small steps in other coordinates; sequential Monte Carlo; tempered chains. Correct draws are refuted in fewer than
+    one of a hundred challenges, however many scalars there are.
 
     Parameters
     ----------
@@ -60,8 +60,7 @@ def challenge(
         As for `pm.sample`. With the same seed the same attacks find the same, where they have the time.
     cores : int, optional
         Greatest number of threads; all processors by default.
-    progressbar : bool, default True
-        Whether a line is shown.
+    progressbar : ...
     callback : object, optional
         Called with `consilience.events.StepProgress` between attacks.
     blocking : bool, default True

@@ -20,24 +20,14 @@ HEADER: Final = ("attack", "seconds", "gradients", "found", "smallest error it c
 class AttackReport(Record, eq=False):
     """One attack.
 
-    Parameters
-    ----------
-    attack : str
-        Its name.
-    found : str
-        What it found, or why it could not be made, in words.
-    smallest : str, default ''
-        The smallest error that it would have seen with a probability of 95 %, in words; empty if none.
-    refuted : bool, default False
-        Whether it shows that the draws are wrong.
-    made : bool, default True
-        Whether it was made, and to its end.
-    seconds : float, default 0.0
-        Wall-clock time.
-    gradients : int, default 0
-        Evaluations of the log density, most with a gradient.
-    shift : float, default float('nan')
-        Of attacks by other draws, the shift of a mean in standard deviations that they would have seen with a
+    `attack`: its name.
+    `found`: what it found, or why it could not be made, in words.
+    `smallest`: the smallest error that it would have seen with a probability of 95 %, in words; empty if none.
+    `refuted`: whether it shows that the draws are wrong.
+    `made`: whether it was made, and to its end.
+    `seconds`: wall-clock time.
+    `gradients`: evaluations of the log density, most with a gradient.
+    `shift`: of attacks by other draws, the shift of a mean in standard deviations that they would have seen with a
         probability of 95 %, in the median of the scalars; else NaN.
     """
 
@@ -54,18 +44,11 @@ class AttackReport(Record, eq=False):
 class Challenge(Record, eq=False):
     """What came of attacks on a result.
 
-    Parameters
-    ----------
-    refuted : bool
-        Whether one of them shows that the draws are wrong.
-    statement : str
-        What that means, in sentences.
-    attempts : tuple of AttackReport
-        The attacks, in the order in which they were made.
-    seconds : float
-        In all.
-    seed : int
-        From which they follow again, where they have as much time.
+    `refuted`: whether one of them shows that the draws are wrong.
+    `statement`: what that means, in sentences.
+    `attempts`: the attacks, in the order in which they were made.
+    `seconds`: in all.
+    `seed`: from which they follow again, where they have as much time.
     """
 
     refuted: bool
@@ -77,10 +60,7 @@ class Challenge(Record, eq=False):
     def __getitem__(self, attack: str) -> AttackReport:
         """An attack by its name.
 
-        Raises
-        ------
-        KeyError
-            Where there is none of that name.
+        Raises KeyError where there is none of that name.
         """
         for one in self.attempts:
             if one.attack == attack:
@@ -121,12 +101,8 @@ def _cells(one: AttackReport) -> tuple[str, ...]:
 def statement_of(attempts: tuple[AttackReport, ...], status: str, ended: str) -> str:
     """Sentences on attacks.
 
-    Parameters
-    ----------
-    status : str
-        That of the result; empty where it has none.
-    ended : str
-        Why they ended before the last; empty if they did not.
+    `status`: that of the result; empty where it has none. `ended`: why they ended before the last; empty if they did
+    not.
     """
     of_status = f" The status of the result is {status!r}." if status else ""
     made = [a for a in attempts if a.made]

@@ -26,13 +26,8 @@ def exchanged(
 ) -> tuple[dict[str, npt.NDArray[Any]], list[str]]:
     """Draws (chain, draw, ...) with labels exchanged at random, and the names of the variables that have them.
 
-    Parameters
-    ----------
-    log_density : callable
-        Of values (draw, ...) by name, on the variables' own scales.
+    `log_density`: of values (draw, ...) by name, on the variables' own scales.
 
-    Notes
-    -----
     Labels are places along the last axis of all variables of one length together. Two can be exchanged if the density
     of some draws stays the same.
     """

@@ -18,6 +18,7 @@ from consilience.errors import ConsilienceWarning, ModelError, SamplingError
 from consilience.estimators.smc.moves import shape_of
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
+from consilience.model.trees import refuse_trees
 from consilience.model.warm_start import stacked
 from consilience.record import Record
 
@@ -47,8 +48,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
         A tree with the group `posterior`.
     model : Model, optional
         The model of the draws; the one around by default.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
 
     Returns
     -------
@@ -64,7 +64,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
 
     Warns
     -----
-    Exception
+    ConsilienceWarning
         Where the standard error is above 0.5.
 
     See Also
@@ -93,6 +93,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     True
     """
     owner = modelcontext(model)
+    refuse_trees(owner, "`pm.log_marginal_likelihood`")
     density = model_density(owner)
     if density.simulated:
         raise ModelError(

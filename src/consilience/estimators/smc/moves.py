@@ -150,6 +150,18 @@ class ParticleKernel:
 
         Parameters
         ----------
+        particles : Particles
+            Particles at this temperature.
+        shape : Shape
+            Their weighted mean and covariance.
+        beta : float
+            Power of the likelihood, from 0 to 1.
+        target : TemperedDensity
+            Log densities of prior and likelihood.
+        generator : numpy.random.Generator
+            Source of random numbers.
+        before : tuple of float, default ()
+            State of the kernel at the temperature before.
         path : int, default 0
             How many places of each particle are kept, that where it begins among them; 0: the last one alone, after as
             many moves as the rule wants.

@@ -40,12 +40,7 @@ REALISATIONS: Final = 200  # of volumes, of which the error of the evidence is t
 class Nested(Record, eq=False):
     """Points in the order of their likelihoods, with how much of the prior they stand for.
 
-    Parameters
-    ----------
-    counts : ndarray
-        Live points when each was left, float64[points].
-    evaluations : int
-        Of the log density.
+    `counts`: live points when each was left, float64[points]. `evaluations`: of the log density.
     """
 
     particles: Particles
@@ -82,10 +77,7 @@ def sample_nested(
     ----------
     live : int, default 500
         Points at any time; the error of the log evidence is about sqrt(information / live).
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    model, random_seed : ...
     repeats : int, optional
         Random lines along which each new point moves, by slice sampling; 3 per dimension by default, and at least 10.
         More of them where the posterior is curved or has several modes.

@@ -74,12 +74,7 @@ class TwoFactors(Protocol):
 class TemperedDensity:
     """The log densities of the prior and of the data.
 
-    Parameters
-    ----------
-    pool : Executor, optional
-        Threads among which the rows of a batch are divided.
-    threads : int, default 1
-        How many of them one batch may take.
+    `pool`: threads among which the rows of a batch are divided. `threads`: how many of them one batch may take.
     """
 
     def __init__(self, density: TwoFactors, pool: Executor | None = None, threads: int = 1) -> None:

@@ -26,18 +26,11 @@ MOST_STAGES: Final = 1000
 class Population(Record, eq=False):
     """What one chain has found so far.
 
-    Parameters
-    ----------
-    evidence : float, default 0.0
-        Its estimate of the log marginal likelihood up to the last power of the likelihood.
-    betas : tuple of float, default ()
-        Powers of the likelihood, float64[stages].
-    acceptance : tuple of float, default ()
-        Mean probability with which proposals were accepted, and number of moves, of each stage.
-    unsettled : int, default 0
-        Stages whose moves ended by their greatest number.
-    state : tuple of float, default ()
-        What the kernel carries from one stage to the next.
+    `evidence`: its estimate of the log marginal likelihood up to the last power of the likelihood.
+    `betas`: powers of the likelihood, float64[stages].
+    `acceptance`: mean probability with which proposals were accepted, and number of moves, of each stage.
+    `unsettled`: stages whose moves ended by their greatest number.
+    `state`: what the kernel carries from one stage to the next.
     """
 
     particles: Particles
@@ -86,15 +79,8 @@ def numbers(seed: int, chain: int, stage: int) -> np.random.Generator:
 def begun(target: TemperedDensity, points: Floats, seed: int, chain: int, log_share: float = 0.0) -> Population:
     """A population at draws of the prior.
 
-    Parameters
-    ----------
-    log_share : float, default 0.0
-        Log of the share of draws that have a density, which the others lower the evidence by.
-
-    Raises
-    ------
-    SamplingError
-        Where no particle explains the data, or one does so infinitely well.
+    `log_share`: log of the share of draws that have a density, which the others lower the evidence by. Raises
+    SamplingError where no particle explains the data, or one does so infinitely well.
     """
     particles = target.at(points, numbers(seed, chain, 0))
     if not np.isfinite(particles.prior).all():
@@ -114,15 +100,8 @@ def advanced(
 ) -> Population:
     """One stage further.
 
-    Parameters
-    ----------
-    path : int
-        Places of each particle that are kept, of as many fewer particles; 0 or 1: only where they end.
-
-    Raises
-    ------
-    SamplingError
-        Where particles do not move, or tempering does not end.
+    `path`: places of each particle that are kept, of as many fewer particles; 0 or 1: only where they end. Raises
+    SamplingError where particles do not move, or tempering does not end.
     """
     particles, stage = population.particles, len(population.betas) + 1
     generator = numbers(seed, chain, stage)

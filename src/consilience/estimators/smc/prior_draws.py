@@ -36,20 +36,9 @@ def prior_draws(
 ) -> PriorDraws:
     """Draws of the prior as positions, for each chain.
 
-    Parameters
-    ----------
-    start : mapping or None
-        Draws on the variables' own scales, (draws, ...) by name, for all chains; drawn if not given.
-
-    Raises
-    ------
-    SamplingError
-        Where the prior cannot be drawn from, or fewer than one in 200 draws has a density.
-
-    Warns
-    -----
-    Exception
-        Where draws had none, or the data no likelihood.
+    `start`: draws on the variables' own scales, (draws, ...) by name, for all chains; drawn if not given. Raises
+    SamplingError where the prior cannot be drawn from, or fewer than one in 200 draws has a density. Warns Exception
+    where draws had none, or the data no likelihood.
     """
     if start is not None:
         points = density.unconstrained({name: np.asarray(value)[:draws] for name, value in start.items()})

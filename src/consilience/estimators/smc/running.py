@@ -67,23 +67,12 @@ def _compiled(model: Model, *others: Any) -> Stages:
 class PopulationRun(Stepwise[R]):
     """Chains on their way, a stage a step; it owns their threads.
 
-    Parameters
-    ----------
-    path : int
-        Places of each particle that count.
-    cores : int or None
-        Threads for chains and for the particles of each; None for all processors.
-    executor : Executor, optional
-        Makes the stages of a model's density in place of threads.
-    checks : bool
-        Whether it warns of particles that did not settle.
-    result_of : callable
-        What is to be made of populations.
-
-    Attributes
-    ----------
-    populations
-        The last of each chain.
+    `path`: places of each particle that count.
+    `cores`: threads for chains and for the particles of each; None for all processors.
+    `executor`: makes the stages of a model's density in place of threads.
+    `checks`: whether it warns of particles that did not settle.
+    `result_of`: what is to be made of populations.
+    `populations`: the last of each chain.
     """
 
     def __init__(
@@ -238,10 +227,7 @@ def identity(
 def kernel_from(title: str, settings: dict[str, Any]) -> ParticleKernel:
     """A kernel as `identity` has it.
 
-    Raises
-    ------
-    SamplingError
-        For a class that is not defined in this process.
+    Raises SamplingError for a class that is not defined in this process.
     """
     known = {_title(kind): kind for kind in _descendants(ParticleKernel)}
     if title not in known:

@@ -24,6 +24,7 @@ from consilience.estimators.smc.prior_draws import prior_draws
 from consilience.estimators.smc.running import PopulationRun, identity, kernel_from
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model, modelcontext
+from consilience.model.trees import refuse_trees
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.sample import keywords
@@ -62,10 +63,7 @@ def sample_smc(
         model with a Simulator needs IMH or MH.
     start : mapping, optional
         Draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    model, random_seed : ...
     chains : int, optional
         Independent populations, whose evidences tell the error; 4, or as many as there are processors.
     cores : int, optional
@@ -111,7 +109,7 @@ def sample_smc(
 
     Warns
     -----
-    Exception
+    ConsilienceWarning
         Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
         there; where moves ended by their greatest number before particles had forgotten where they began; where there
         are so few particles for the number of dimensions that evidences are biased.
@@ -144,7 +142,7 @@ def sample_smc(
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
-    save = whole("sample_smc", kernel_kwargs, save=save).save
+    save = whole(save=save).save
     if save.store is not None or save.deterministics != "lazy":
         raise SamplingError("`sample_smc` has no `pm.Save(store=…, deterministics=…)`: it keeps a `checkpoint` alone.")
     own = made_kernel(kernel, kernel_kwargs, density)
@@ -269,10 +267,7 @@ def resume(
 def path_length(draws: int, waste_free: bool | int) -> int:
     """Places of each particle that count, of as many fewer particles; 1: only where it ends.
 
-    Raises
-    ------
-    ValueError
-        Where it does not divide the number of draws.
+    Raises ValueError where it does not divide the number of draws.
     """
     if waste_free is False:
         return 1
@@ -289,6 +284,7 @@ def path_length(draws: int, waste_free: bool | int) -> int:
 
 def density_of(model: Model) -> ModelDensity:
     """The model's density, if particles can move along it."""
+    refuse_trees(model, "a population of particles")
     discrete = [v.name for v in model.free if not v.continuous]
     if discrete:
         raise ModelError(

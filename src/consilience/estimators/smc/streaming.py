@@ -55,14 +55,12 @@ def assimilate(
         Of `pm.sample_smc` or of this function, for the data that the model has.
     new_data : mapping of str to array_like
         By the names of `pm.Data`: what is appended to them along their first axes.
-    kernel : type or ParticleKernel, optional
+    kernel : type or ParticleKernel, default IMH
         How particles move, as for `pm.sample_smc`, with its settings.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
+    model : ...
     coords : mapping, optional
         Labels of what is appended, by dimensions that have labels.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
+    random_seed : ...
     cores : int, optional
         Threads; draws do not depend on it.
     compute_convergence_checks : bool, default True

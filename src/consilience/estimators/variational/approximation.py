@@ -43,8 +43,7 @@ class Approximation:
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Float64; see the kinds.
 
@@ -202,6 +201,10 @@ class Approximation:
 
         Parameters
         ----------
+        draws : int, default 500
+            Number of draws.
+        random_seed : int, sequence of int or Generator, optional
+            Seed; the same one gives the same result. A fresh one by default.
         return_inferencedata : bool, default True
             A labelled tree with the group `posterior` (one chain), else arrays by name.
         include_transformed : bool, optional
@@ -269,8 +272,7 @@ class MeanField(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 
@@ -317,8 +319,7 @@ class FullRank(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 
@@ -377,8 +378,7 @@ class LowRankNormal(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 
@@ -446,8 +446,7 @@ class Empirical(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
 
@@ -501,6 +500,8 @@ class Empirical(Approximation):
         ----------
         trace : DataTree
             A tree with the group `posterior`, as `pm.sample` returns it.
+        model : Model, optional
+            The model; by default that of the enclosing `with` block.
 
         Raises
         ------

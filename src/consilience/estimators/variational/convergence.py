@@ -30,12 +30,7 @@ FAR: Final = 0.5  # but no more than this
 class Pace(Record):
     """How to go on after one more block.
 
-    Parameters
-    ----------
-    rate : float
-        Factor on the learning rate from here on.
-    arrived : bool
-        Whether the average counts.
+    `rate`: factor on the learning rate from here on. `arrived`: whether the average counts.
     """
 
     rate: float
@@ -48,18 +43,9 @@ class Arrival:
     From then on the steps get shorter and parameters are averaged over windows of doubling length, until two of them
     agree and the mean gradient of the latest says that the optimum is near.
 
-    Parameters
-    ----------
-    moved : callable
-        Largest distance between parameters, in standard deviations.
+    `moved`: largest distance between parameters, in standard deviations. `average`: of the latest window; None before
+    there is one.
 
-    Attributes
-    ----------
-    average
-        Of the latest window; None before there is one.
-
-    Notes
-    -----
     Source of averages in place of last iterates: Dhaka, Catalina, Andersen, Magnusson, Huggins, Vehtari (2020), Robust,
     accurate stochastic optimization for variational inference.
     """
@@ -96,16 +82,9 @@ class Arrival:
     def block(self, bounds: Floats, mean: Floats, pull: Floats, turn: float) -> Pace:
         """One block more.
 
-        Parameters
-        ----------
-        bounds : ndarray
-            Of its steps, float64[steps].
-        mean : ndarray
-            Its mean parameters.
-        pull : ndarray
-            How far its mean gradient says the optimum is, by coordinate, in standard deviations.
-        turn : float
-            Mean cosine between the gradients of one step and the next, by the means.
+        `bounds`: of its steps, float64[steps]. `mean`: its mean parameters. `pull`: how far its mean gradient says the
+        optimum is, by coordinate, in standard deviations. `turn`: mean cosine between the gradients of one step and the
+        next, by the means.
         """
         if self._decays and turn < BACK:
             self._rate *= 0.5

@@ -53,26 +53,15 @@ class AscentRecipe:
 class Fitting(Stepwise[Approximation]):
     """Ascents of an inference, a block of steps a step.
 
-    Parameters
-    ----------
-    settings : tuple
-        Of `Inference.course`: the rule of steps, draws per step, greatest norm of a gradient.
-    begins : list
-        Parameters that they begin with, None where the inference is.
-    runs : list of Course
-        The ascents, the first of which goes on from where the inference was.
-    n : int
-        Steps of each at most.
-    called : Callbacks
-        Callbacks between steps.
-    stops : object
-        int64[1], not 0 once ascents are to end.
-    converge : bool
-        Whether the rule may end them, and averages are returned.
-    check : bool
-        Whether to look how far the approximation is from the posterior.
-    executor : Executor, optional
-        Makes several ascents in place of threads.
+    `settings`: of `Inference.course`: the rule of steps, draws per step, greatest norm of a gradient.
+    `begins`: parameters that they begin with, None where the inference is.
+    `runs`: the ascents, the first of which goes on from where the inference was.
+    `n`: steps of each at most.
+    `called`: callbacks between steps.
+    `stops`: int64[1], not 0 once ascents are to end.
+    `converge`: whether the rule may end them, and averages are returned.
+    `check`: whether to look how far the approximation is from the posterior.
+    `executor`: makes several ascents in place of threads.
     """
 
     def __init__(

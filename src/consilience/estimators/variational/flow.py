@@ -46,12 +46,7 @@ def layers_of(formula: str) -> tuple[str, ...]:
 class Flow:
     """The layers of a formula in so many coordinates.
 
-    Attributes
-    ----------
-    count
-        Of all parameters: those of the first layer first.
-    places
-        Of each layer's parameters, slices.
+    `count`: of all parameters: those of the first layer first. `places`: of each layer's parameters, slices.
     """
 
     def __init__(self, formula: str, dimension: int) -> None:
@@ -147,8 +142,7 @@ class NormalizingFlow(Approximation):
 
     Parameters
     ----------
-    target : TargetDensity
-        The compiled density that is approximated.
+    target : ...
     parameters : ndarray
         Parameters of the approximation as an array.
     formula : str

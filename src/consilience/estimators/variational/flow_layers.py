@@ -33,16 +33,9 @@ Parts = tuple[Node, ...]
 class Layer(Record, eq=False):
     """One kind of map.
 
-    Parameters
-    ----------
-    shapes : callable
-        Of its parameters, from the dimension.
-    begin : callable
-        These at the start, from the dimension, random numbers and the place of the layer: near the identity.
-    move : callable
-        Rows (rows, dimension), parameters and the place to the moved rows and log determinants (rows,).
-    fewest : int, default 1
-        Coordinates that it needs.
+    `shapes`: of its parameters, from the dimension. `begin`: these at the start, from the dimension, random numbers and
+    the place of the layer: near the identity. `move`: rows (rows, dimension), parameters and the place to the moved
+    rows and log determinants (rows,). `fewest`: coordinates that it needs.
     """
 
     shapes: Callable[[int], list[tuple[int, ...]]]

@@ -186,8 +186,9 @@ class Inference:
         callbacks : Callbacks or callable, optional
             Called between steps, as `pm.callbacks` has them.
         progressbar : bool, default True
-            Whether a line is shown of a fit that takes long. progressbar_theme and backend are accepted, for PyMC's
-            sake.
+            Whether a fit that takes long shows a progress line.
+        progressbar_theme, backend : object, optional
+            Accepted for PyMC's sake, without effect.
         include_transformed : bool, default False
             Whether draws of the approximation also have values on the unconstrained line.
         obj_n_mc : int, optional
@@ -361,20 +362,13 @@ def _check_scaling(target: TargetDensity) -> None:
 
 
 class ADVI(Inference):
-    """Automatic differentiation variational inference with independent coordinates.
+    """Automatic differentiation variational inference with independent coordinates (mean field).
 
     Source: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Automatic differentiation variational inference.
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------
@@ -406,14 +400,7 @@ class FullRankADVI(Inference):
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------
@@ -445,14 +432,7 @@ class LowRankADVI(Inference):
     ----------
     rank : int, default 5
         Of the latter; the cost of a step is the dimension times it.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------
@@ -511,12 +491,7 @@ class SVGD(Inference):
         How many.
     jitter : float, default 1.0
         Standard deviation of their starting points, on the unconstrained scale.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
+    model, random_seed, start : ...
 
     See Also
     --------
@@ -578,14 +553,7 @@ class ASVGD(Inference):
 
     Parameters
     ----------
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     Attributes
     ----------
@@ -634,14 +602,7 @@ class NFVI(Inference):
         shift; `planar`, `radial` bend along a direction and around a point; `hh` are Householder reflections;
         `coupling` is real NVP, `iaf` inverse autoregressive. The last `scale` and `loc` begin at `start_sigma` and
         `start`; a fit is seen to have converged where they come last.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    start : mapping, optional
-        Starting values by name; the model's starting point by default.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name.
+    model, random_seed, start, start_sigma : ...
 
     See Also
     --------
@@ -756,7 +717,7 @@ def fit(
     layers: int | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Approximate the posterior of a model by a simpler distribution.
+    """Approximate the posterior by a simpler distribution, with variational inference.
 
     Parameters
     ----------
@@ -782,8 +743,8 @@ def fit(
     Returns
     -------
     object
-        An approximation: `.sample(1000)` gives draws, `.hist` the negative bounds, `.pareto_k` tells how far it can be
-        relied on.
+        An approximation. `.sample(1000)` gives draws, `.hist` the negative bounds of all steps, and `.pareto_k` says
+        how far the approximation can be trusted: values above 0.7 mean that it is poor.
 
     See Also
     --------

@@ -113,12 +113,8 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    loss_or_grads, params : ...
+    learning_rate : ...
 
     Returns
     -------
@@ -148,12 +144,8 @@ def momentum(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    loss_or_grads, params : ...
+    learning_rate : ...
     momentum : float, default 0.9
         Share of the last step that is kept, between 0 and 1.
 
@@ -185,12 +177,8 @@ def nesterov_momentum(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    loss_or_grads, params : ...
+    learning_rate : ...
     momentum : float, default 0.9
         Share of the last step that is kept, between 0 and 1.
 
@@ -222,14 +210,8 @@ def adagrad(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 1.0
-        Length of a step, > 0.
-    epsilon : float, default 1e-06
-        Small number that keeps divisions finite.
+    loss_or_grads, params : ...
+    learning_rate, epsilon : ...
 
     Returns
     -------
@@ -259,14 +241,8 @@ def adagrad_window(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
-    epsilon : float, default 0.1
-        Small number that keeps divisions finite.
+    loss_or_grads, params : ...
+    learning_rate, epsilon : ...
     n_win : int, default 10
         Number of past gradients that count.
 
@@ -301,16 +277,11 @@ def rmsprop(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 1.0
-        Length of a step, > 0.
+    loss_or_grads, params : ...
+    learning_rate : ...
     rho : float, default 0.9
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-06
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------
@@ -343,16 +314,11 @@ def adadelta(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 1.0
-        Length of a step, > 0.
+    loss_or_grads, params : ...
+    learning_rate : ...
     rho : float, default 0.95
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-06
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------
@@ -387,18 +353,13 @@ def adam(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 0.001
-        Length of a step, > 0.
+    loss_or_grads, params : ...
+    learning_rate : ...
     beta1 : float, default 0.9
         Share of the past in the running mean of gradients, between 0 and 1.
     beta2 : float, default 0.999
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-08
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------
@@ -433,18 +394,13 @@ def adamax(
 
     Parameters
     ----------
-    loss_or_grads : None
-        Loss, or its gradients by parameter; None gives the rule alone, for `pm.fit(obj_optimizer=...)`.
-    params : None
-        The shared variables to move.
-    learning_rate : float, default 0.002
-        Length of a step, > 0.
+    loss_or_grads, params : ...
+    learning_rate : ...
     beta1 : float, default 0.9
         Share of the past in the running mean of gradients, between 0 and 1.
     beta2 : float, default 0.999
         Share of the past in the running mean of squares, between 0 and 1.
-    epsilon : float, default 1e-08
-        Small number that keeps divisions finite.
+    epsilon : ...
 
     Returns
     -------

@@ -22,14 +22,8 @@ UNVARIED: Final = 1e-6  # range of log ratios below which they are equal
 class Reliability(Record, eq=False):
     """What is known of an approximation.
 
-    Parameters
-    ----------
-    pareto_k : float
-        Tail index of the importance ratios; -inf where they do not vary.
-    deviation : float
-        Largest distance between its means and those of the posterior, in its standard deviations.
-    warning : str
-        What to tell, or nothing.
+    `pareto_k`: tail index of the importance ratios; -inf where they do not vary. `deviation`: largest distance between
+    its means and those of the posterior, in its standard deviations. `warning`: what to tell, or nothing.
     """
 
     pareto_k: float
@@ -40,14 +34,8 @@ class Reliability(Record, eq=False):
 class Moments(Record, eq=False):
     """The posterior's moments as one method estimates them.
 
-    Parameters
-    ----------
-    method : str
-        For messages.
-    shift : ndarray
-        Of the means, in standard deviations of the approximation, float64[dimension].
-    spread : ndarray
-        Standard deviations over those of the approximation, float64[dimension].
+    `method`: for messages. `shift`: of the means, in standard deviations of the approximation, float64[dimension].
+    `spread`: standard deviations over those of the approximation, float64[dimension].
     """
 
     method: str
@@ -119,12 +107,8 @@ def examined(
 ) -> Reliability:
     """The verdict of all, from draws, float64[draws, dimension].
 
-    Parameters
-    ----------
-    slopes : ndarray or None
-        Of the log density at the first of them, float64[fewer, dimension], or None.
-    ends : ndarray or None
-        Where chains came to that began at the first of them, float64[fewer, dimension], or None.
+    `slopes`: of the log density at the first of them, float64[fewer, dimension], or None. `ends`: where chains came to
+    that began at the first of them, float64[fewer, dimension], or None.
     """
     index, moments = by_ratios(approx, points, logp, logq)
     judged = [moments]

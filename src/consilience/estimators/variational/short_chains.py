@@ -23,19 +23,9 @@ ACCEPTED: Final = 0.8  # mean probability that a path is accepted
 def moved(points: Floats, scale: Floats, evaluations: Evaluations, gradients: int, seed: int) -> Floats | None:
     """Where chains are after some moves.
 
-    Parameters
-    ----------
-    points : ndarray
-        Where they begin, float64[chains, dimension].
-    scale : ndarray
-        Standard deviations of the approximation, float64[dimension].
-    gradients : int
-        How many each chain may take.
-
-    Returns
-    -------
-    ndarray or None
-        float64[chains, dimension], or None where so few gradients tell nothing.
+    `points`: where they begin, float64[chains, dimension]. `scale`: standard deviations of the approximation,
+    float64[dimension]. `gradients`: how many each chain may take. Returns: float64[chains, dimension], or None where so
+    few gradients tell nothing.
     """
     if gradients < FEWEST:
         return None

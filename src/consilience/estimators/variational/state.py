@@ -22,16 +22,8 @@ PER_STEP = 1 << 20  # draws of one step, and numbers of one draw
 class FlowInputs:
     """Tables of pointers that the code of a flow reads.
 
-    Attributes
-    ----------
-    parameters : Array
-        f64[count].
-    normals : Array
-        f64[draws, dimension].
-    slopes : Array
-        Of the log density at the points, f64[draws, dimension].
-    weights : Array
-        f64[draws].
+    `parameters`: f64[count]. `normals`: f64[draws, dimension]. `slopes`: of the log density at the points, f64[draws,
+    dimension]. `weights`: f64[draws].
     """
 
     parameters: Array[f64]
@@ -59,12 +51,8 @@ class FlowGradient:
 class FlowCode:
     """Machine code of a flow with its memory; of other families unused.
 
-    Attributes
-    ----------
-    scale : i64
-        Where the parameters of its last layer of scales begin, or -1.
-    close : boolean
-        Whether its last layers are scales and then a shift.
+    `scale`: where the parameters of its last layer of scales begin, or -1. `close`: whether its last layers are scales
+    and then a shift.
     """
 
     place: FunctionPointer[[FlowInputs, FlowPlaces, Array[f64], i64], i64]
@@ -83,65 +71,36 @@ class FlowCode:
 class Ascent:
     """One approximation on its way up, and the memory it needs.
 
-    Attributes
-    ----------
-    family : i64
-        MEAN_FIELD, FULL_RANK, LOW_RANK, FLOW or PARTICLES.
-    stein : boolean
-        Whether draws move along Stein's direction instead of the gradient of the bound.
-    dimension : i64
-        Of the density.
-    draws : i64
-        Per step, or number of particles.
-    count : i64
-        Of the parameters: for MEAN_FIELD means and logs of standard deviations; for FULL_RANK means and the lower
+    `family`: MEAN_FIELD, FULL_RANK, LOW_RANK, FLOW or PARTICLES.
+    `stein`: whether draws move along Stein's direction instead of the gradient of the bound.
+    `dimension`: of the density.
+    `draws`: per step, or number of particles.
+    `count`: of the parameters: for MEAN_FIELD means and logs of standard deviations; for FULL_RANK means and the lower
         factor by rows, its diagonal as logs; for LOW_RANK means, logs of scales and loadings by rows; for FLOW those of
         its layers; for PARTICLES these by rows.
-    parameters, gradient, sums : Array
-        f64[count]; `sums` adds up the parameters of all steps.
-    pulls : Array
-        Adds up how far the gradient says means and logs of standard deviations are from the optimum, in standard
+    `parameters`, `gradient`, `sums`: f64[count]; `sums` adds up the parameters of all steps.
+    `pulls`: adds up how far the gradient says means and logs of standard deviations are from the optimum, in standard
         deviations, f64[2 dimension]; for PARTICLES and FLOW the mean direction instead.
-    turns : Array
-        Adds up products of the gradient by the means with the one before, and with itself, f64[2].
-    before : Array
-        The gradient before, f64[dimension].
-    memory : Array
-        Of the rule.
-    rank : i64
-        Of LOW_RANK.
-    factor : Array
-        Lower factor, f64[dimension, dimension] for FULL_RANK, f64[rank, rank] for LOW_RANK.
-    loads : Array
-        Normals of the loadings, f64[draws, rank].
-    short : Array
-        Scratch memory, f64[rank].
-    normals, points, slopes, turned : Array
-        f64[draws, dimension]; `turned` is scratch memory.
-    logps : Array
-        f64[draws].
-    vector : Array
-        f64[dimension].
-    scales : Array
-        Of coordinates in Stein's kernel, f64[dimension].
-    bandwidth : f64
-        Of that kernel.
-    flow : FlowCode
-        Code and memory of FLOW.
-    rule, rate, first, second, epsilon, window : i64
-        See `Optimizer`.
-    most : f64
-        Greatest norm of the gradient; 0: any.
-    key : i64
-        Of the random numbers.
-    step : i64
-        Steps taken so far.
-    bounds : Array
-        Estimates of the bound at the steps of one call, f64.
-    failures : i64
-        Steps in a row in which no draw had a finite log density.
-    batch : Array
-        Rows of all minibatches, as numbers; batches' lengths and those of their data follow.
+    `turns`: adds up products of the gradient by the means with the one before, and with itself, f64[2].
+    `before`: the gradient before, f64[dimension].
+    `memory`: of the rule.
+    `rank`: of LOW_RANK.
+    `factor`: lower factor, f64[dimension, dimension] for FULL_RANK, f64[rank, rank] for LOW_RANK.
+    `loads`: normals of the loadings, f64[draws, rank].
+    `short`: scratch memory, f64[rank].
+    `normals`, `points`, `slopes`, `turned`: f64[draws, dimension]; `turned` is scratch memory.
+    `logps`: f64[draws].
+    `vector`: f64[dimension].
+    `scales`: of coordinates in Stein's kernel, f64[dimension].
+    `bandwidth`: of that kernel.
+    `flow`: code and memory of FLOW.
+    `rule`, `rate`, `first`, `second`, `epsilon`, `window`: see `Optimizer`.
+    `most`: greatest norm of the gradient; 0: any.
+    `key`: of the random numbers.
+    `step`: steps taken so far.
+    `bounds`: estimates of the bound at the steps of one call, f64.
+    `failures`: steps in a row in which no draw had a finite log density.
+    `batch`: rows of all minibatches, as numbers; batches' lengths and those of their data follow.
     """
 
     density: Density

@@ -37,18 +37,10 @@ def install(*, fallback: bool = False, default: bool = False) -> None:
 
     Called again, it only changes the two settings.
 
-    Parameters
-    ----------
-    fallback : bool, default False
-        Whether a model, or a keyword of `pymc.sample`, that has no translation goes back to PyMC's own sampler, with
-        one warning that names it. A single call says so in `nuts={"fallback": True}`.
-    default : bool, default False
-        Whether calls without `nuts_sampler=` come here too, for libraries that do not hand that keyword on.
-
-    Raises
-    ------
-    MissingPackageError
-        Without PyMC, or for a version outside 5.28 to 6.
+    `fallback`: whether a model, or a keyword of `pymc.sample`, that has no translation goes back to PyMC's own sampler,
+    with one warning that names it. A single call says so in `nuts={"fallback": True}`. `default`: whether calls without
+    `nuts_sampler=` come here too, for libraries that do not hand that keyword on. Raises MissingPackageError without
+    PyMC, or for a version outside 5.28 to 6.
 
     Examples
     --------

@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from consilience.errors import SamplingError
 from consilience.record import Record, replace
-from consilience.sample.groups import REMEDIES, Groups, whole
+from consilience.sample.groups import Groups, whole
 
 # Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them. Groups of them are taken, too.
 SETTINGS: Final = (
-    "target_accept", "max_treedepth", "metric", "pool", "escalate", "reparametrize", "jumps", "modes", "target_ess",
-    "target_rhat", "rhat", "monitor", "max_time", "min_tune", "window_budget", "stop", "tuning", "remedies",
+    "target_accept", "max_treedepth", "jumps", "stop", "tuning", "remedies",
 )  # fmt: skip
 WITHOUT_MEANING: Final = {
     "backend", "blas_cores", "compile_kwargs", "keep_warning_stat", "mp_ctx", "n_init", "nuts_sampler",
@@ -40,20 +39,12 @@ FEWEST_JUDGED: Final = 4  # draws of a chain that can be judged
 class Asked(Record):
     """A call in the words of both libraries.
 
-    Parameters
-    ----------
-    ours : mapping
-        Arguments of our `sample`, all but the model.
-    names : sequence of str or None
-        Of the variables in the result; None: all.
-    warmup : bool
-        Whether the draws of the tuning are kept.
-    quiet : bool
-        Whether to say nothing.
-    checks : bool
-        Whether to say what is wrong with the draws.
-    idata : mapping
-        Arguments of PyMC's `to_inference_data`.
+    `ours`: arguments of our `sample`, all but the model.
+    `names`: of the variables in the result; None: all.
+    `warmup`: whether the draws of the tuning are kept.
+    `quiet`: whether to say nothing.
+    `checks`: whether to say what is wrong with the draws.
+    `idata`: arguments of PyMC's `to_inference_data`.
     """
 
     ours: Mapping[str, Any]
@@ -78,17 +69,9 @@ def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
 def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
     """What a call asks for.
 
-    Parameters
-    ----------
-    given : mapping
-        Arguments of PyMC's `sample` as they came, but `model`, `nuts` and `nuts_sampler_kwargs`.
-    options : mapping
-        What stood in these two.
-
-    Raises
-    ------
-    SamplingError
-        For what only PyMC's sampler has, and for unknown words, each with its name.
+    `given`: arguments of PyMC's `sample` as they came, but `model`, `nuts` and `nuts_sampler_kwargs`. `options`: what
+    stood in these two. Raises SamplingError for what only PyMC's sampler has, and for unknown words, each with its
+    name.
     """
     given = {"draws": 1000, "tune": None, "discard_tuned_samples": True, **given}
     for name, (plain, next_step) in ONLY_THERE.items():
@@ -104,9 +87,8 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         raise SamplingError(f'`nuts={{"{absent}": …}}` is no setting of this sampler. {MEANT_FOR_NUTS}.')
     quiet = bool(given.pop("quiet", False))
     settings = dict(options)
-    groups = {"stop": None, "tuning": None, "remedies": REMEDIES}
-    groups |= {name: settings.pop(name) for name in groups if name in settings}
-    asked = whole("nuts", settings, stacklevel=None, **groups)
+    asked = whole(**{name: settings.pop(name) for name in ("stop", "tuning", "remedies") if name in settings})
+    jumps = settings.pop("jumps", None)
     names, idata = given.pop("var_names", None), given.pop("idata_kwargs", None) or {}
     ours: dict[str, Any] = {
         **settings,
@@ -133,7 +115,7 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         near = difflib.get_close_matches(unknown, KEYWORDS, n=1, cutoff=0.6)
         hint = f"did you mean `{near[0]}`?" if near else f"{MEANT_FOR_NUTS}."
         raise SamplingError(f"`{unknown}` is no keyword of this sampler; {hint}")
-    ours |= {"remedies": asked.remedies, "nuts": {"jumps": asked.jumps} if asked.jumps else None}
+    ours |= {"remedies": asked.remedies, "nuts": None if jumps is None else {"jumps": jumps}}
     return Asked(ours, names, warmup, quiet, bool(checks), idata)
 
 

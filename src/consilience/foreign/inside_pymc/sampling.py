@@ -32,14 +32,8 @@ SENTENCES: Final = {
 def sampled(before: Callable[..., Any], given: Mapping[str, Any], fallback: bool) -> Any:
     """Draws of a model of PyMC, from this sampler.
 
-    Parameters
-    ----------
-    before : callable
-        PyMC's own `sample`.
-    given : mapping
-        The arguments of the call, by name.
-    fallback : bool
-        Whether `before` samples what has no translation, unless `nuts={"fallback": …}` says otherwise.
+    `before`: PyMC's own `sample`. `given`: the arguments of the call, by name. `fallback`: whether `before` samples
+    what has no translation, unless `nuts={"fallback": …}` says otherwise.
     """
     given = {**given, **given.get("kwargs", {})}
     given.pop("kwargs", None)

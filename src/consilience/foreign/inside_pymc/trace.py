@@ -21,12 +21,8 @@ SAME_TWICE: Final = {"n_steps"}  # PyMC's converter writes `tree_size` under thi
 class PymcTrace:
     """What PyMC's converter asks of a trace.
 
-    Parameters
-    ----------
-    values, statistics : mapping of str to ndarray
-        Arrays (chain, draw, …) by name, the draws of the tuning first.
-    report : SimpleNamespace
-        `n_tune` and `n_draws` of each chain, and `t_sampling` in seconds.
+    `values`, `statistics`: arrays (chain, draw, …) by name, the draws of the tuning first. `report`: `n_tune` and
+    `n_draws` of each chain, and `t_sampling` in seconds.
     """
 
     def __init__(self, values: Mapping[str, Array], statistics: Mapping[str, Array], report: SimpleNamespace) -> None:
@@ -68,18 +64,11 @@ class PymcTrace:
 def labelled(model: Any, result: Any, names: Sequence[str] | None, warmup: bool, arguments: Mapping[str, Any]) -> Any:
     """The result of ours as PyMC's for its model.
 
-    Parameters
-    ----------
-    model : object
-        Of PyMC.
-    result : DataTree
-        Of our `sample`.
-    names : sequence of str or None
-        Of variables to keep; None: all that PyMC keeps.
-    warmup : bool
-        Whether the draws of the tuning are groups of their own.
-    arguments : mapping
-        Others of PyMC's `to_inference_data`.
+    `model`: of PyMC.
+    `result`: of our `sample`.
+    `names`: of variables to keep; None: all that PyMC keeps.
+    `warmup`: whether the draws of the tuning are groups of their own.
+    `arguments`: others of PyMC's `to_inference_data`.
     """
     import pymc
 

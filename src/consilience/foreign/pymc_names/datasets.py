@@ -74,23 +74,12 @@ def apply_function_over_dataset(
 ) -> xarray.Dataset:
     """The results of a function of a point at every draw of a data set, as a data set.
 
-    Parameters
-    ----------
-    fn : callable
-        Function of a dictionary of arrays that gives as many arrays as `output_var_names` has names.
-    dataset : xarray.Dataset
-        Draws, with the dims `sample_dims`; the order of their other dims is that of `dims`.
-    coords : mapping
-        Labels of dims, and the dims of results that have more than `sample_dims`.
-    dims : mapping of str to sequence
-        Labels of dims, and the dims of results that have more than `sample_dims`.
-    progressbar : bool, default True
-        Of no effect, as `progressbar_theme`: the function is compiled and takes microseconds.
-
-    Raises
-    ------
-    ShapeError
-        Where the function gives another number of arrays than there are names.
+    `fn`: function of a dictionary of arrays that gives as many arrays as `output_var_names` has names.
+    `dataset`: draws, with the dims `sample_dims`; the order of their other dims is that of `dims`.
+    `coords`: labels of dims, and the dims of results that have more than `sample_dims`.
+    `dims`: labels of dims, and the dims of results that have more than `sample_dims`.
+    `progressbar`: of no effect, as `progressbar_theme`: the function is compiled and takes microseconds.
+    Raises ShapeError where the function gives another number of arrays than there are names.
     """
     del progressbar, progressbar_theme
     ordered = {}

@@ -48,10 +48,7 @@ class CheckParameterValue:
 def constant_fold(xs: Sequence[Node], raise_not_constant: bool = True) -> tuple[Any, ...]:
     """Expressions as arrays where they depend on constants alone, simplified where they do not.
 
-    Raises
-    ------
-    NotConstantValueError
-        For one that is not constant, unless `raise_not_constant` is False.
+    Raises NotConstantValueError for one that is not constant, unless `raise_not_constant` is False.
     """
     found = [as_tensor(x) for x in xs]
     values = [_known(node) for node in found]
@@ -75,13 +72,7 @@ def resolve_shapes(shapes: Sequence[Any]) -> tuple[Node, ...]:
 
 
 def rvs_in_graph(vars: Node | Sequence[Node], rv_ops: Any = None) -> set[Node]:
-    """The random variables on which expressions depend, themselves included.
-
-    Parameters
-    ----------
-    rv_ops : object, optional
-        A distribution's `rv_type`, or several in a tuple: those of these alone.
-    """
+    """The random variables on which expressions depend, themselves included."""
     found = random_variables([plain(one) for one in (vars if isinstance(vars, list | tuple | set) else [vars])])
     return {rv for rv in found if rv_ops is None or isinstance(rv.op, rv_ops)}
 
@@ -94,10 +85,7 @@ def random_generator_type(name: str | None = None) -> Node:
 def normalize_rng_param(rng: Any) -> Node:
     """A random key: the one that was given, or a new one that is shared.
 
-    Raises
-    ------
-    DtypeError
-        For another tensor, or none.
+    Raises DtypeError for another tensor, or none.
     """
     if rng is None:
         return shared_rng()
@@ -127,16 +115,9 @@ def transformed_conditional_logp(
 ) -> list[Node]:
     """Factors of the joint density of all variables with values, those of `rvs` in their order.
 
-    Parameters
-    ----------
-    rvs_to_values : mapping
-        The value of each variable, on the unconstrained line where it has a transform.
-    rvs_to_transforms : mapping
-        Transforms by variable; None for none.
-    jacobian : bool, default True
-        Whether a factor is the density of the unconstrained value.
-    **ignored : object
-        Further keywords of PyMC's function, which change no value.
+    `rvs_to_values`: the value of each variable, on the unconstrained line where it has a transform.
+    `rvs_to_transforms`: transforms by variable; None for none. `jacobian`: whether a factor is the density of the
+    unconstrained value. `**ignored`: further keywords of PyMC's function, which change no value.
     """
     del ignored
     transforms = {rv: transform for rv, transform in rvs_to_transforms.items() if transform is not None}

@@ -90,21 +90,11 @@ def make_initial_point_fn(
 ) -> Callable[[Any], PointType]:
     """A function of a seed that gives a starting value for each free variable, by name.
 
-    Parameters
-    ----------
-    overrides : mapping, optional
-        Starting values by name or variable, or "support_point" or "prior".
-    jitter_rvs : collection of TensorVariable, optional
-        Variables whose unconstrained values get uniform noise from (-1, 1).
-    default_strategy : str, default 'support_point'
-        "support_point" or "prior", for variables without a starting value.
-    return_transformed : bool, default True
-        Values on the unconstrained line, by its names (`tau_log__`), or those of the variables.
-
-    Raises
-    ------
-    ValueError
-        For another strategy; when it is called, what starting values raise elsewhere.
+    `overrides`: starting values by name or variable, or "support_point" or "prior".
+    `jitter_rvs`: variables whose unconstrained values get uniform noise from (-1, 1).
+    `default_strategy`: "support_point" or "prior", for variables without a starting value.
+    `return_transformed`: values on the unconstrained line, by its names (`tau_log__`), or those of the variables.
+    Raises ValueError for another strategy; when it is called, what starting values raise elsewhere.
     """
     if default_strategy not in ("support_point", "prior"):
         raise ValueError(f"`default_strategy` must be 'support_point' or 'prior', got {default_strategy!r}.")

@@ -59,18 +59,10 @@ class _OpType(type):
 class RandomOp(metaclass=_OpType):
     """An op that draws by NumPy, under PyTensor's name `RandomVariable`; programs derive their own.
 
-    Parameters
-    ----------
-    name, signature, dtype, ndim_supp, ndims_params : object, optional
-        Name for messages, core axes of parameters and draw such as "(),(n)->(n)", or their ranks, and element type;
-        those that are not given are attributes of the class.
-    **others : object
-        Accepted: whether generators are changed in place is none of a graph's matters here.
-
-    Attributes
-    ----------
-    rng_fn
-        Of a `numpy.random.Generator`, arrays of the parameters, and the batch shape or None: gives the draws.
+    `name`, `signature`, `dtype`, `ndim_supp`, `ndims_params`: name for messages, core axes of parameters and draw such
+    as "(),(n)->(n)", or their ranks, and element type; those that are not given are attributes of the class.
+    `**others`: accepted: whether generators are changed in place is none of a graph's matters here. `rng_fn`: of a
+    `numpy.random.Generator`, arrays of the parameters, and the batch shape or None: gives the draws.
     """
 
     name: str | None = None
@@ -157,10 +149,8 @@ class CircularContinuous(Continuous):
 class BoundedContinuous(Continuous):
     """Base of a program's own distributions between bounds that are among the op's inputs.
 
-    Attributes
-    ----------
-    bound_args_indices : tuple of int or None
-        Places of the lower and of the upper bound among the op's inputs, of which generator and size are the first two.
+    `bound_args_indices`: places of the lower and of the upper bound among the op's inputs, of which generator and size
+    are the first two.
     """
 
     bound_args_indices: ClassVar[tuple[int | None, int | None] | None] = None

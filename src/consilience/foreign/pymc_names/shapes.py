@@ -43,13 +43,7 @@ StrongSize: TypeAlias = StrongShape
 
 
 def convert_dims(dims: Dims | None) -> tuple[Any, ...] | None:
-    """Dims as a tuple of names; None stays None.
-
-    Raises
-    ------
-    ShapeError
-        For what is neither a name nor a list or tuple.
-    """
+    """Dims as a tuple of names; None stays None."""
     return _as_tuple(dims, str, "dims", "a name, a tuple or a list of names")
 
 
@@ -88,10 +82,7 @@ def _as_tuple(given: Any, single: Any, name: str, wanted: str) -> tuple[Any, ...
 def shape_from_dims(dims: StrongDims, model: Model) -> tuple[Node, ...]:
     """The lengths of a model's dims, as expressions that follow changes of the data.
 
-    Raises
-    ------
-    ModelError
-        For a name that is none of the model's dims.
+    Raises ModelError for a name that is none of the model's dims.
     """
     unknown = [dim for dim in dims if dim not in model.dim_lengths]
     if unknown:
@@ -115,10 +106,8 @@ def get_support_shape(
 ) -> tuple[Node, ...] | None:
     """Lengths of an event's axes: as given, or those at the end of a shape, of dims or of data, less an offset.
 
-    Raises
-    ------
-    ShapeError
-        Where there are too few axes, or lengths that are given differ from those of the shape, dims or data.
+    Raises ShapeError where there are too few axes, or lengths that are given differ from those of the shape, dims or
+    data.
     """
     lengths: tuple[Any, ...] | None = None
     if shape is not None:
@@ -156,18 +145,7 @@ def implicit_size_from_params(*params: Any, ndims_params: Sequence[int]) -> Node
 
 
 def change_dist_size(dist: Node, new_size: Any, expand: bool = False) -> Node:
-    """A variable of the same distribution and parameters with another batch shape.
-
-    Parameters
-    ----------
-    new_size : object
-        The batch shape, without the axes of one event; with `expand` axes in front of those there are.
-
-    Raises
-    ------
-    ShapeError
-        Where the parameters do not broadcast to it.
-    """
+    """A variable of the same distribution and parameters with another batch shape."""
     bound = distribution_of(dist, "change_dist_size")
     size = as_shape(new_size) + (batch_part(dist.static_shape, bound) if expand else ())
     return type(bound).variable(bound.values, size=size, settings=bound.settings, components=bound.components)

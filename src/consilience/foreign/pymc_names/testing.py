@@ -29,14 +29,8 @@ def mock_sample(
 ) -> xarray.DataTree:
     """Draws of the prior as group `posterior`: a result of the form that `pm.sample` gives, in no time.
 
-    Parameters
-    ----------
-    draws : int, default 10
-        Per chain; all chains have the same.
-    sample_stats : mapping of str to callable, optional
-        Functions of the shape (chains, draws), by the name of the statistic each gives; none by default.
-    **ignored : object
-        The other keywords of `pm.sample`.
+    `draws`: per chain; all chains have the same. `sample_stats`: functions of the shape (chains, draws), by the name of
+    the statistic each gives; none by default. `**ignored`: the other keywords of `pm.sample`.
 
     Examples
     --------

@@ -57,10 +57,7 @@ def is_transformed_name(name: str) -> bool:
 def get_untransformed_name(name: str) -> str:
     """The variable of a value on the unconstrained line: `sigma` of `sigma_log__`.
 
-    Raises
-    ------
-    ValueError
-        For a name of another form.
+    Raises ValueError for a name of another form.
     """
     if not is_transformed_name(name):
         raise ValueError(
@@ -87,10 +84,7 @@ def get_default_varnames(var_iterator: Iterable[Any], include_transformed: bool)
 def get_value_vars_from_user_vars(vars: Node | Sequence[Node], model: Model) -> list[Node]:
     """The value variables of a model that stand for these variables; value variables stand for themselves.
 
-    Raises
-    ------
-    ModelError
-        For what is neither.
+    Raises ModelError for what is neither.
     """
     values = [model.rvs_to_values.get(var, var) for var in makeiter(vars)]
     known = model.value_vars
@@ -116,10 +110,7 @@ def makeiter(a: Any) -> Sequence[Any]:
 def _get_seeds_per_chain(random_state: RandomState, chains: int) -> Sequence[int] | npt.NDArray[Any]:
     """A seed for each chain: as many as are given, an integer's own for one chain, and drawn ones otherwise.
 
-    Raises
-    ------
-    ValueError
-        For another number of seeds than of chains.
+    Raises ValueError for another number of seeds than of chains.
     """
     if isinstance(random_state, list | tuple | np.ndarray) and np.ndim(random_state):
         if len(random_state) != chains:
@@ -157,10 +148,7 @@ def str_for_potential_or_deterministic(
 def get_random_generator(seed: Any = None, copy: bool = True) -> np.random.Generator:
     """A generator of NumPy from a seed or a generator; with `copy` the one given stays as it is.
 
-    Raises
-    ------
-    TypeError
-        For a `numpy.random.RandomState`.
+    Raises TypeError for a `numpy.random.RandomState`.
     """
     from copy import deepcopy
 

@@ -28,14 +28,8 @@ EXHAUSTED = 1e-3  # share of the tolerance below which it need not be
 class LinearMap:
     """The linear map F from the coordinates of an ascent to those of the density.
 
-    Attributes
-    ----------
-    dense : boolean
-        Whether `factor` counts, else `scale`.
-    scale : Array
-        f64[dimension].
-    factor : Array
-        Lower triangle, f64[dimension, dimension].
+    `dense`: whether `factor` counts, else `scale`. `scale`: f64[dimension]. `factor`: lower triangle, f64[dimension,
+    dimension].
     """
 
     dense: boolean
@@ -57,22 +51,13 @@ def whitened_by(factor: NDArray[np.float64]) -> LinearMap:
 class Ascents:
     """A batch of ascents, a row each.
 
-    Attributes
-    ----------
-    points : Array
-        In: where they begin; out: where they end, f64[rows, dimension].
-    logps : Array
-        Log density there, -inf where no point with a finite one was found, f64[rows].
-    decrements : Array
-        `g' H g` there, H the estimate of the inverse curvature, f64[rows].
-    longest : Array
-        Greatest length of a step in scaled coordinates, f64[rows].
-    centre : Array
-        Where starting points outside the support are pulled to, f64[dimension].
-    most : i64
-        Evaluations per ascent.
-    tolerance : f64
-        Decrement that ends an ascent.
+    `points`: in: where they begin; out: where they end, f64[rows, dimension].
+    `logps`: log density there, -inf where no point with a finite one was found, f64[rows].
+    `decrements`: `g' H g` there, H the estimate of the inverse curvature, f64[rows].
+    `longest`: greatest length of a step in scaled coordinates, f64[rows].
+    `centre`: where starting points outside the support are pulled to, f64[dimension].
+    `most`: evaluations per ascent.
+    `tolerance`: decrement that ends an ascent.
     """
 
     points: Array[f64]
@@ -89,14 +74,8 @@ class Ascents:
 class Climber:
     """Scratch memory of one thread.
 
-    Attributes
-    ----------
-    scaled : Point
-        Its `position` holds the scaled coordinates u.
-    point : Array
-        Start + F u, f64[dimension].
-    slope : Array
-        Gradient of the log density there, f64[dimension].
+    `scaled`: its `position` holds the scaled coordinates u. `point`: start + F u, f64[dimension]. `slope`: gradient of
+    the log density there, f64[dimension].
     """
 
     density: Density
@@ -177,10 +156,7 @@ def step_uphill(
 ) -> boolean:
     """Move along the direction, shortened until the density gains enough; False if it never does.
 
-    Parameters
-    ----------
-    last : i64
-        Number of the evaluation after which no other is made.
+    `last`: number of the evaluation after which no other is made.
     """
     state = climber.scaled
     lbfgs = climber.lbfgs

@@ -37,16 +37,9 @@ PURPOSE: Final = 4  # of the random numbers
 class ValueCombination(Record, eq=False):
     """One combination of the discrete values.
 
-    Parameters
-    ----------
-    values : ndarray
-        Float64 (discrete,).
-    mode : ndarray
-        Of the continuous coordinates, float64 (continuous,).
-    factor : ndarray
-        Cholesky factor of their covariance there, float64 (continuous, continuous).
-    mass : float
-        Logarithm, up to a constant that is the same for all; -inf where the density is 0.
+    `values`: float64 (discrete,). `mode`: of the continuous coordinates, float64 (continuous,). `factor`: Cholesky
+    factor of their covariance there, float64 (continuous, continuous). `mass`: logarithm, up to a constant that is the
+    same for all; -inf where the density is 0.
     """
 
     values: Floats
@@ -58,18 +51,11 @@ class ValueCombination(Record, eq=False):
 class Combinations(Record, eq=False):
     """The combinations that were looked at.
 
-    Parameters
-    ----------
-    found : tuple of ValueCombination
-        Those of known mass, the heaviest first.
-    places : ndarray
-        Of the continuous coordinates, int64.
-    whole : ndarray
-        Of the discrete ones, int64.
-    complete : bool
-        Whether they are all there are, and the mass of each is known.
-    evaluations : int
-        Of the log density.
+    `found`: those of known mass, the heaviest first.
+    `places`: of the continuous coordinates, int64.
+    `whole`: of the discrete ones, int64.
+    `complete`: whether they are all there are, and the mass of each is known.
+    `evaluations`: of the log density.
     """
 
     found: tuple[ValueCombination, ...]
@@ -115,24 +101,14 @@ def look_at_combinations(
 ) -> Combinations:
     """Look at the first combinations, and at neighbours of the heaviest ones found.
 
-    Parameters
-    ----------
-    joint : LogDensity
-        Log density of the whole position.
-    continuous : LogDensity or None
-        That of the continuous coordinates given all others, with its gradient; None where there are none.
-    places, whole : ndarray
-        Where the continuous and the discrete coordinates lie in the position, int64.
-    position : ndarray
-        Around which ascents begin, float64 (coordinate,).
-    first : iterable of ndarray
-        Combinations, float64 (discrete,) each.
-    neighbours : Neighbours or None
-        Of a combination; None: `first` are all combinations there are.
-    seed : int
-        Of the starting points, any integer.
-    budget : int, optional
-        Greatest number of evaluations.
+    `joint`: log density of the whole position.
+    `continuous`: that of the continuous coordinates given all others, with its gradient; None where there are none.
+    `places`, `whole`: where the continuous and the discrete coordinates lie in the position, int64.
+    `position`: around which ascents begin, float64 (coordinate,).
+    `first`: combinations, float64 (discrete,) each.
+    `neighbours`: of a combination; None: `first` are all combinations there are.
+    `seed`: of the starting points, any integer.
+    `budget`: greatest number of evaluations.
     """
     base = np.ascontiguousarray(position, np.float64).copy()
     with Evaluations(joint, budget, 1) as levels:

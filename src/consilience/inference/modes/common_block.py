@@ -30,12 +30,8 @@ AT_ONCE: Final = 64  # columns of Hessians
 class CommonBlock(Record, eq=False):
     """The coordinates in which modes differ, and their curvatures there.
 
-    Parameters
-    ----------
-    places : ndarray
-        int64[block], ascending.
-    curvatures : list of Curvature or None
-        Of each mode, within the block; None where the negative Hessian is not positive definite.
+    `places`: int64[block], ascending. `curvatures`: of each mode, within the block; None where the negative Hessian is
+    not positive definite.
     """
 
     places: NDArray[np.int64]
@@ -66,12 +62,7 @@ def common_block(
 ) -> CommonBlock | None:
     """The least set of coordinates outside which the modes are alike to second order; None beyond the budget.
 
-    Parameters
-    ----------
-    modes : ndarray
-        float64[modes, dimension], two at least.
-    widths : ndarray
-        Units of the coordinates, see `widths_at`.
+    `modes`: float64[modes, dimension], two at least. `widths`: units of the coordinates, see `widths_at`.
     """
     columns = _Columns(evaluations, modes, widths)
     wanted = np.ptp(modes, axis=0) > APART * widths

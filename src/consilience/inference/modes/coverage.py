@@ -34,13 +34,5 @@ def poisson_bound(count: int, doubt: float = DOUBT) -> float:
 
 
 def unmet(hits: NDArray[np.int64], ascents: int) -> float:
-    """With 95 % probability, less than this share of ascents leads to regions not met by those that were made.
-
-    Parameters
-    ----------
-    hits : ndarray
-        Ascents that ended in each region of the kind that is asked about, int64[regions].
-    ascents : int
-        All of them; NaN without any.
-    """
+    """With 95 % probability, less than this share of ascents leads to regions not met by those that were made."""
     return min(1.0, poisson_bound(int((hits == 1).sum())) / ascents) if ascents else np.nan

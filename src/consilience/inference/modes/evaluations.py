@@ -32,14 +32,7 @@ GOLDEN: Final = 0.6180339887498949
 class Points:
     """Points at which a log density is wanted.
 
-    Attributes
-    ----------
-    points : Array
-        f64[rows, dimension].
-    logps : Array
-        f64[rows].
-    gradients : Array
-        f64[rows, dimension] if `sloping`.
+    `points`: f64[rows, dimension]. `logps`: f64[rows]. `gradients`: f64[rows, dimension] if `sloping`.
     """
 
     points: Array[f64]
@@ -52,14 +45,8 @@ class Points:
 class StraightLines:
     """Straight lines whose lowest log density is wanted.
 
-    Attributes
-    ----------
-    begins, ends : Array
-        f64[rows, dimension].
-    enough : Array
-        A value that ends the search once something lower was found, f64[rows].
-    lowest : Array
-        Least log density of the points inside, f64[rows].
+    `begins`, `ends`: f64[rows, dimension]. `enough`: a value that ends the search once something lower was found,
+    f64[rows]. `lowest`: least log density of the points inside, f64[rows].
     """
 
     begins: Array[f64]
@@ -107,14 +94,8 @@ def lowest_rows(climber: Climber, lines: StraightLines, first: i64, step: i64, r
 class Ends(Record, eq=False):
     """Where ascents ended.
 
-    Parameters
-    ----------
-    points : ndarray
-        float64[rows, dimension].
-    logps : ndarray
-        -inf where no finite log density was found, float64[rows].
-    decrements : ndarray
-        An estimate of twice the gain that is left, float64[rows].
+    `points`: float64[rows, dimension]. `logps`: -inf where no finite log density was found, float64[rows].
+    `decrements`: an estimate of twice the gain that is left, float64[rows].
     """
 
     points: Floats

@@ -87,10 +87,7 @@ def candidates(modes: Floats, elsewhere: Floats, units: Units, count: int, gener
 def promising(evaluations: Evaluations, points: Floats, modes: Floats, widths: Floats, count: int) -> Floats:
     """The highest of these points that lie apart from the modes and from each other, at most so many.
 
-    Parameters
-    ----------
-    widths : ndarray
-        Deviations of the coordinates in each mode, float64[modes, dimension].
+    `widths`: deviations of the coordinates in each mode, float64[modes, dimension].
     """
 
     def apart(one: Floats, others: Floats, scales: Floats) -> bool:

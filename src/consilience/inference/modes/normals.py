@@ -15,20 +15,12 @@ Floats = NDArray[np.float64]
 class RegionNormals(Record, eq=False):
     """Regions that differ in some coordinates only: there a normal stands for each, all others stay as they are.
 
-    Parameters
-    ----------
-    places : ndarray
-        Coordinates in which regions differ, int64 (place,).
-    modes : ndarray
-        Float64 (region, place).
-    factors : ndarray
-        Cholesky factors of the covariances, float64 (region, place, place).
-    shares : ndarray
-        Of the mass, positive; they need not add up to 1, float64 (region,).
-    whole : ndarray
-        Further coordinates, which have one value in all of a region: discrete ones, int64 (whole,).
-    values : ndarray
-        These values, float64 (region, whole).
+    `places`: coordinates in which regions differ, int64 (place,).
+    `modes`: float64 (region, place).
+    `factors`: Cholesky factors of the covariances, float64 (region, place, place).
+    `shares`: of the mass, positive; they need not add up to 1, float64 (region,).
+    `whole`: further coordinates, which have one value in all of a region: discrete ones, int64 (whole,).
+    `values`: these values, float64 (region, whole).
     """
 
     places: NDArray[np.int64]

@@ -25,16 +25,8 @@ SINGULAR: Final = 1e-8  # least eigenvalue of the scaled curvature as a share of
 class Curvature(Record, eq=False):
     """What is known of a mode whose negative Hessian, of all coordinates or of a block, is positive definite.
 
-    Parameters
-    ----------
-    factor : ndarray
-        Cholesky factor of its inverse, float64[block, block].
-    whitening : ndarray
-        The inverse of `factor`.
-    log_volume : float
-        Log of the factor's determinant.
-    decrement : float
-        `g' H^-1 g` with the gradient g there: twice the gain that is left.
+    `factor`: Cholesky factor of its inverse, float64[block, block]. `whitening`: the inverse of `factor`. `log_volume`:
+    log of the factor's determinant. `decrement`: `g' H^-1 g` with the gradient g there: twice the gain that is left.
     """
 
     factor: Floats
@@ -85,12 +77,8 @@ def importance(
 ) -> Floats:
     """Log masses, float64[regions], from 400 draws per region; NaN where the budget does not allow it.
 
-    Parameters
-    ----------
-    masses : ndarray
-        Log masses that decide to which region a draw belongs, Laplace's.
-    places : ndarray, optional
-        Coordinates that are drawn, int64[block], those of the curvatures; the others stay at the first mode. None: all.
+    `masses`: log masses that decide to which region a draw belongs, Laplace's. `places`: coordinates that are drawn,
+    int64[block], those of the curvatures; the others stay at the first mode. None: all.
     """
     places = np.arange(modes.shape[1]) if places is None else places
     base, modes = modes[0], modes[:, places]

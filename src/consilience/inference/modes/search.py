@@ -43,6 +43,11 @@ MOST_CENTRES: Final = 3  # modes that ascents of the second stage begin around
 THIRD_ASCENTS: Final = 40  # of a round
 SEVERAL_ASCENTS: Final = round(poisson_bound(0) / PROMISED)  # that have to lead to no other region, if several count
 FEW_REGIONS: Final = 2  # or there are more than so many of any mass
+AGAIN: Final = 5  # a fifth of the further budget is added for each region that counts beyond the second,
+MOST_ADDED: Final = 14  # so often at most
+MOST_EXCHANGED: Final = 10  # coordinates, any two of which are exchanged in the highest mode
+EXCHANGED_ASCENTS: Final = 6  # from the highest points that come of it
+ASIDE, LEVEL = 5.0, 5.0  # deviations outside of the mode, and nats below it at most: a place where a chain may begin
 MOST_STEPPED: Final = 12  # modes between which steps are looked at
 MOST_DIMENSIONS: Final = 10_000  # beyond, ascents take seconds, and nothing is looked for
 MANY: Final = 1000  # coordinates, of which ascents themselves take their time
@@ -58,35 +63,22 @@ LIGHT: Final = 0.002  # mass, of that of the heaviest, of regions that surely do
 class ModalRegion(Record, eq=False):
     """One region of a log density.
 
-    Parameters
-    ----------
-    mode : ndarray
-        Highest point found, float64[dimension].
-    logp : float
-        Log density there.
-    laplace : float
-        Log mass by the curvature at the mode; NaN without a positive definite one. Where modes differ in a block only,
-        that of the block, with the others at the mode.
-    importance : float
-        Log mass by importance sampling; NaN where there is one region, or laplace is NaN or less than a ten thousandth
-        of the heaviest, or the block has more than 100 coordinates.
-    share : float
-        Of the mass of all regions whose mass is known, between 0 and 1; NaN where it is not.
-    uncertain : bool
-        Whether both log masses differ by more than 1.
-    positive_definite : bool
-        Whether the negative Hessian is, at the mode.
-    converged : bool
-        Whether g' H^-1 g < 0.01 there.
-    hits : int
-        Ascents that ended in the region.
-    block : ndarray
-        Coordinates in which regions differ, the same for all of them, int64[block]; all where there are at most 100.
-    within : ndarray or None
-        Cholesky factor of the inverse of the negative Hessian in the block, float64[block, block], or None.
-    widths : ndarray
-        Deviations in the other coordinates, which are the same in all regions, float64[dimension]; in the block they
-        are those of the starting points.
+    `mode`: highest point found, float64[dimension].
+    `logp`: log density there.
+    `laplace`: log mass by the curvature at the mode; NaN without a positive definite one. Where modes differ in a block
+        only, that of the block, with the others at the mode.
+    `importance`: log mass by importance sampling; NaN where there is one region, or laplace is NaN or less than a ten
+        thousandth of the heaviest, or the block has more than 100 coordinates.
+    `share`: of the mass of all regions whose mass is known, between 0 and 1; NaN where it is not.
+    `uncertain`: whether both log masses differ by more than 1.
+    `positive_definite`: whether the negative Hessian is, at the mode.
+    `converged`: whether g' H^-1 g < 0.01 there.
+    `hits`: ascents that ended in the region.
+    `block`: coordinates in which regions differ, the same for all of them, int64[block]; all where there are at most
+        100.
+    `within`: Cholesky factor of the inverse of the negative Hessian in the block, float64[block, block], or None.
+    `widths`: deviations in the other coordinates, which are the same in all regions, float64[dimension]; in the block
+        they are those of the starting points.
     """
 
     mode: Floats
@@ -129,21 +121,17 @@ class ModalRegion(Record, eq=False):
 class Regions(Record, eq=False):
     """The regions found, by falling share, those of unknown mass last; falling log density decides between equals.
 
-    Parameters
-    ----------
-    regions : tuple of ModalRegion
-        At least one, unless nothing was looked for or no starting point had a finite log density; `statement` says so.
-    ascents : int
-        From how many starting points.
-    gradients : int
-        Evaluations of the log density with its gradient.
-    complete : bool
-        Whether the budget allowed 10 ascents of either stage at least, and all comparisons of their ends.
-    statement : str
-        What was done and what may be concluded, in a sentence or two.
-    unmet : float, default np.nan
-        With 95 % probability, the next ascent leads to a region not yet met in fewer cases than this share; see
+    `regions`: at least one, unless nothing was looked for or no starting point had a finite log density; `statement`
+        says so.
+    `ascents`: from how many starting points.
+    `gradients`: evaluations of the log density with its gradient.
+    `complete`: whether the budget allowed 10 ascents of either stage at least, and all comparisons of their ends.
+    `statement`: what was done and what may be concluded, in a sentence or two.
+    `unmet`: with 95 % probability, the next ascent leads to a region not yet met in fewer cases than this share; see
         `coverage`. NaN without ascents.
+    aside : ndarray, optional
+        A high point far outside of the heaviest mode that a ridge leads to: where a chain should begin if there is one
+        region. None: not known.
     """
 
     regions: tuple[ModalRegion, ...]
@@ -152,6 +140,7 @@ class Regions(Record, eq=False):
     complete: bool
     statement: str
     unmet: float = np.nan
+    aside: Floats | None = None
 
     @property
     def several(self) -> bool:
@@ -187,39 +176,23 @@ def find_regions(
 ) -> Regions:
     """Look for separate regions of a log density; the result depends neither on threads nor on time.
 
-    Parameters
-    ----------
-    target : LogDensity
-        The log density.
-    position : ArrayLike
-        Where it is finite; starting points lie around it, pulled to it where they are outside the support.
-    seed : int
-        Of the starting points and of importance sampling, any integer.
-    scale : ArrayLike, default 1.0
-        Unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate.
-    budget : int, optional
-        Greatest number of evaluations of log density and gradient; a quarter is for the first stage, which makes 40
-        ascents at most. Few of these evaluations are needed where ascents converge soon.
-    further : int, default 0
-        Evaluations that may be made besides once ascents have ended in more than one region.
-    others : callable, optional
-        Gives so many starting points (point, coordinate), or fewer, such as draws of a prior: other ones each time.
-        Asked for where there are more than 100 coordinates (moved one by one they leave what ties them together), and
-        once ascents have ended in more than one region.
-    own_units : callable, optional
-        Makes what turns positions into the variables' own units; asked for once there are several regions, which may
-        form a lattice in these.
-    begins : ArrayLike, optional
-        Starting points of the first stage besides its own, such as draws, float64[points, dimension].
-    threads : int, default 1
-        At least 1.
-    stop : ndarray, optional
-        int64[1]: once it is not 0, the search ends without a result.
-
-    Raises
-    ------
-    SamplingError
-        For arguments of another shape or out of range.
+    `target`: the log density.
+    `position`: where it is finite; starting points lie around it, pulled to it where they are outside the support.
+    `seed`: of the starting points and of importance sampling, any integer.
+    `scale`: unit of the distances of starting points (they lie at 1, 3 and 10 of it), a number or one per coordinate.
+    `budget`: greatest number of evaluations of log density and gradient; a quarter is for the first stage, which makes
+        40 ascents at most. Few of these evaluations are needed where ascents converge soon.
+    `further`: evaluations that may be made besides once ascents have ended in more than one region; a fifth
+        more for each region that counts beyond the second, up to 14 of them, in up to 100 coordinates.
+    `others`: gives so many starting points (point, coordinate), or fewer, such as draws of a prior: other ones each
+        time. Asked for where there are more than 100 coordinates (moved one by one they leave what ties them together),
+        and once ascents have ended in more than one region.
+    `own_units`: makes what turns positions into the variables' own units; asked for once there are several regions,
+        which may form a lattice in these.
+    `begins`: starting points of the first stage besides its own, such as draws, float64[points, dimension].
+    `threads`: at least 1.
+    `stop`: int64[1]: once it is not 0, the search ends without a result.
+    Raises SamplingError for arguments of another shape or out of range.
     """
     centre = np.array(position, np.float64)
     if centre.shape != (target.dimension,):
@@ -244,14 +217,9 @@ def find_regions(
 class _Search:
     """One search: the points it has, and the curvatures of their peaks.
 
-    Attributes
-    ----------
-    whole
-        Whether Hessians are those of all coordinates.
-    widths
-        Of the coordinates, where they are not, at the first mode found at which ascents came to rest; None before.
-    at_rest
-        Whether they have at the point that the widths are those of.
+    `whole`: whether Hessians are those of all coordinates. `widths`: of the coordinates, where they are not, at the
+    first mode found at which ascents came to rest; None before. `at_rest`: whether they have at the point that the
+    widths are those of.
     """
 
     def __init__(
@@ -269,6 +237,9 @@ class _Search:
         self.centre = centre
         self.scales = scales
         self.further = further
+        self.each = further // AGAIN
+        self.added = 0
+        self.aside: Floats | None = None
         self.others = others
         self.own_units = own_units
         self.begins = begins
@@ -292,6 +263,7 @@ class _Search:
         self.first_stage()
         if len(self.linkage.logps):
             self.second_stage()
+            self.exchanges()
             self.third_stage()
         if not self.whole:
             self.look_at_the_block()
@@ -339,6 +311,38 @@ class _Search:
             self.link()
             before = len(modes)
 
+    def exchanges(self) -> None:
+        """Ascents from the heaviest mode with two coordinates exchanged, as rates may change places (flip-flop)."""
+        n, modes = len(self.centre), self.converged()
+        if n not in range(2, MOST_EXCHANGED + 1) or not modes or not self.evaluations.affordable(1, n * n):
+            return
+        mode = self.linkage.positions[modes[0]]
+        one, other = np.triu_indices(n, 1)
+        begins = np.repeat(mode[None], len(one), axis=0)
+        rows = np.arange(len(one))
+        begins[rows, one], begins[rows, other] = mode[other], mode[one]
+        heights = self.evaluations.at(begins)
+        highest = [k for k in np.argsort(-heights, kind="stable") if np.isfinite(heights[k])][:EXCHANGED_ASCENTS]
+        if count := self.evaluations.affordable(len(highest), SECOND_EVALUATIONS):
+            longest = np.full(count, 2.0 * min(SECOND_SCALES))
+            known = len(self.linkage.logps)
+            self.ascend_from(begins[highest[:count]], self.coordinates(), longest, SECOND_EVALUATIONS)
+            self.link()
+            self.look_aside(known)
+
+    def look_aside(self, known: int) -> None:
+        """Find an end of the ascents since that no ridge falls to, though it lies far outside of the heaviest mode."""
+        mode = self.converged()[0]
+        curvature = self.curvatures[mode]
+        assert curvature is not None  # a converged mode has one
+        ends = np.arange(known, len(self.linkage.logps))
+        apart = (self.linkage.positions[ends] - self.linkage.positions[mode]) @ curvature.whitening.T
+        outside = (np.linalg.norm(apart, axis=1) > ASIDE) & (
+            self.linkage.logps[ends] > self.linkage.logps[mode] - LEVEL
+        )
+        if outside.any():
+            self.aside = self.linkage.positions[ends[outside][np.argmax(self.linkage.logps[ends[outside]])]].copy()
+
     def third_stage(self) -> None:
         """Where there are several regions, ascents until so many of starting points that know nothing of them lead to
         no other that may count, and what is known of them does not either.
@@ -349,6 +353,7 @@ class _Search:
             found = len(self.weighty())
             if found > before:
                 self.since = 0
+                self.allow_for(found)
             self.wanted = SEVERAL_ASCENTS if found > 1 or len(self.converged()) > FEW_REGIONS else THIRD_ASCENTS
             if before and self.since >= self.wanted:
                 break
@@ -365,6 +370,13 @@ class _Search:
             self.beyond(modes, count // 4)
             self.around(modes[: 2 * MOST_CENTRES], count // 4)
             self.link()
+
+    def allow_for(self, found: int) -> None:
+        """Raise the budget for so many regions that count: more of them take more comparisons, and longer runs."""
+        if self.whole:  # elsewhere masses are not known, and ascents are dear
+            added = min(max(0, found - FEW_REGIONS), MOST_ADDED)
+            self.evaluations.budget += (added - self.added) * self.each
+            self.added = max(added, self.added)
 
     def independently(self, count: int) -> None:
         """Ascents from so many starting points that do not depend on what is known: half of them from elsewhere."""
@@ -620,4 +632,5 @@ class _Search:
             complete=complete,
             statement=statement(found, self.ascents, linkage, self.evaluations.budget, complete, self.unmet),
             unmet=self.unmet,
+            aside=self.aside,
         )

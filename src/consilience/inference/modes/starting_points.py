@@ -24,12 +24,8 @@ PURPOSE: Final = 1  # of the random numbers
 class Starts(Record, eq=False):
     """Where chains begin.
 
-    Parameters
-    ----------
-    points : ndarray
-        float64[chains, dimension].
-    regions : ndarray
-        Number of the region each begins in, int64[chains]; -1: the point given for it was kept.
+    `points`: float64[chains, dimension]. `regions`: number of the region each begins in, int64[chains]; -1: the point
+    given for it was kept.
     """
 
     points: Floats
@@ -54,21 +50,12 @@ def starting_points(
     The first chain of a region begins where a draw of the mode's normal lies, for from further out it may leave a small
     region at once; the others begin `spread` times as far out. Where one of several regions holds so much, all begin
     there, whatever the lesser ones attract. Coordinates in which regions do not differ stay as they are given. So do
-    all where there is one region, for its mode may lie far from the mass, or none is known to count.
+    all where there is one region, for its mode may lie far from the mass, or none is known to count; but for the last,
+    which begins aside where such a place was found.
 
-    Parameters
-    ----------
-    points : ArrayLike
-        Where chains would begin otherwise, float64[chains, dimension].
-    seed : int
-        Of the random numbers, any integer.
-    spread : float, optional
-        Width of the normals that points are drawn from, in deviations of the mode's.
-
-    Raises
-    ------
-    SamplingError
-        For points of another shape.
+    `points`: where chains would begin otherwise, float64[chains, dimension]. `seed`: of the random numbers, any
+    integer. `spread`: width of the normals that points are drawn from, in deviations of the mode's. Raises
+    SamplingError for points of another shape.
     """
     given = np.array(points, np.float64)
     if given.ndim != 2 or given.shape[1] != target.dimension:
@@ -77,6 +64,8 @@ def starting_points(
     kept = Starts(given, np.full(chains, -1))
     substantial = [k for k, region in enumerate(found.regions) if region.substantial]
     if not found.several:
+        if found.aside is not None and chains > 1:
+            given[-1] = found.aside
         return kept
     counts = chains_per_region([found.regions[k].share for k in substantial], chains)
     regions = np.repeat(np.array(substantial), counts)

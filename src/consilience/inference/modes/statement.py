@@ -20,14 +20,7 @@ def statement(
 ) -> str:
     """Sentences on the regions found.
 
-    Parameters
-    ----------
-    ascents : int
-        From how many starting points.
-    complete : bool
-        See `search.Regions`.
-    rarest : float
-        Its `unmet`.
+    `ascents`: from how many starting points. `complete`: see `search.Regions`. `rarest`: its `unmet`.
     """
     if not ascents:
         return (

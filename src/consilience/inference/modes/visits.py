@@ -31,16 +31,9 @@ PURPOSE: Final = 2  # of the random numbers
 class Visits(Record, eq=False):
     """What draws have seen of the regions.
 
-    Parameters
-    ----------
-    visited : ndarray
-        bool[regions].
-    shares : ndarray
-        Of the draws taken at random, float64[regions]; NaN if nothing was looked at.
-    elsewhere : float
-        Share of these draws that ascend to none of the regions.
-    gradients : int
-        Evaluations of the log density with its gradient.
+    `visited`: bool[regions]. `shares`: of the draws taken at random, float64[regions]; NaN if nothing was looked at.
+    `elsewhere`: share of these draws that ascend to none of the regions. `gradients`: evaluations of the log density
+    with its gradient.
     """
 
     visited: NDArray[np.bool_]
@@ -72,21 +65,11 @@ def visits(
 ) -> Visits:
     """Look where draws lie. Without several regions, one of which counts, nothing is evaluated; all are visited.
 
-    Parameters
-    ----------
-    draws : ArrayLike
-        float64[..., dimension], of all chains.
-    seed : int
-        Of the choice of draws, any integer.
-    budget : int, optional
-        Greatest number of evaluations.
-    stop : ndarray, optional
-        int64[1]: once it is not 0, the ascents end, and no region counts as visited.
-
-    Raises
-    ------
-    SamplingError
-        For draws of another dimension, or none.
+    `draws`: float64[..., dimension], of all chains.
+    `seed`: of the choice of draws, any integer.
+    `budget`: greatest number of evaluations.
+    `stop`: int64[1]: once it is not 0, the ascents end, and no region counts as visited.
+    Raises SamplingError for draws of another dimension, or none.
     """
     points = np.asarray(draws, np.float64)
     if points.ndim < 2 or points.shape[-1] != target.dimension or not points.size:

@@ -16,6 +16,8 @@ from consilience.native.own_code import load_own, translated
 from consilience.native.routines import sorting
 from consilience.native.routines.correlation import correlate
 from consilience.native.routines.fourier import fourier, pack_real, unpack_real
+from consilience.native.routines.kalman import kalman_filter
+from consilience.native.routines.kalman_slopes import kalman_slopes
 from consilience.native.routines.matrices import (
     all_finite,
     column_numbers,
@@ -58,6 +60,8 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "eigenvectors": eigenvectors,
     "identity": identity,
     "join_complex": join_complex,
+    "kalman_filter": kalman_filter,
+    "kalman_slopes": kalman_slopes,
     "mirror_lower": mirror_lower,
     "orient_factors": orient_factors,
     "orient_rows": orient_rows,

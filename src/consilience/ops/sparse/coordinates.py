@@ -32,10 +32,7 @@ def from_coordinates(
 ) -> SparseVariable:
     """The matrix with values at rows and columns, all vectors; values at one place are added up.
 
-    Parameters
-    ----------
-    ordered : bool, default False
-        Whether entries are in the order of the format already, one per place.
+    `ordered`: whether entries are in the order of the format already, one per place.
     """
     line, other = (rows, columns) if format == "csr" else (columns, rows)
     lines, width = shape if format == "csr" else shape[::-1]
@@ -112,8 +109,7 @@ def dense_from_sparse(x: Any) -> Node:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -141,8 +137,7 @@ def csr_from_dense(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -167,8 +162,7 @@ def csc_from_dense(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
 
     Returns
     -------
@@ -243,8 +237,7 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
     axis : int, optional
         Axis or axes to work along, negative ones counted from the end; None for all.
     sparse_grad : bool, default False
@@ -283,8 +276,7 @@ def diag(x: Any) -> Node:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------
@@ -391,8 +383,7 @@ def vstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
     ----------
     blocks : sequence
         The matrices; dense ones are taken too.
-    format : Format, optional
-        Sparse format, "csc" or "csr".
+    format : ...
     dtype : object, optional
         Element type of the result; by default it follows from the operands.
 
@@ -424,8 +415,7 @@ def hstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
     ----------
     blocks : sequence
         The matrices; dense ones are taken too.
-    format : Format, optional
-        Sparse format, "csc" or "csr".
+    format : ...
     dtype : object, optional
         Element type of the result; by default it follows from the operands.
 
@@ -457,8 +447,7 @@ def block_diag(*matrices: Any, format: Format = "csc") -> SparseVariable:
     ----------
     *matrices : object
         The matrices, in order.
-    format : Format, default 'csc'
-        Sparse format, "csc" or "csr".
+    format : ...
 
     Returns
     -------

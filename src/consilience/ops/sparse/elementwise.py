@@ -30,10 +30,7 @@ def add(x: Any, y: Any) -> Any:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -63,10 +60,7 @@ def sub(x: Any, y: Any) -> Any:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -112,10 +106,7 @@ def mul(x: Any, y: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x, y : ...
 
     Returns
     -------
@@ -150,10 +141,7 @@ def true_div(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
-    y : TensorLike
-        Second operand, broadcast against the first.
+    x (sparse), y : ...
 
     Returns
     -------
@@ -237,8 +225,7 @@ def col_scale(x: Any, s: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
     s : TensorLike
         Vector of factors.
 
@@ -267,8 +254,7 @@ def row_scale(x: Any, s: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
     s : TensorLike
         Vector of factors.
 
@@ -360,8 +346,7 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
     y : TensorLike
         The exponent.
 
@@ -391,8 +376,7 @@ def conjugate(x: Any) -> SparseVariable:
 
     Parameters
     ----------
-    x : SparseVariable or sparse matrix
-        The matrix.
+    x (sparse) : ...
 
     Returns
     -------

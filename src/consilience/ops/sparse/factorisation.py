@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import MissingRuleError, ShapeError
-from consilience.ir import Node, Op, TensorType, constant, constant_value
+from consilience.ir import Dim, KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import Require
+from consilience.ops.axes import all_but
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem, index_inc
 from consilience.ops.reduce import reduce
@@ -37,15 +38,30 @@ class SparseCholesky(Op):
     matrix is not positive definite the function fails with status FACTORISATION_FAILED.
     """
 
+    flops = 3.0  # places are read beside every number
+
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def volume(self, *inputs: Node) -> Dim:
+        """Of one factor: the squares of the lengths of its columns."""
+        begins = constant_value(inputs[2])
+        return 0 if begins is None else int(np.square(np.diff(begins.astype(np.int64))).sum())
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((), inputs[0].ndim - 1),)
 
 
 class SparseCholeskyPullback(Op):
     """The cotangent of the entries of a matrix from the factor and its cotangent; the other inputs are as above."""
 
+    linear = ((1,),)
+
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return (all_but((), inputs[0].ndim - 1),) * 2
 
 
 class SparseTriangularSolve(Op):
@@ -54,10 +70,15 @@ class SparseTriangularSolve(Op):
     Leading axes of L's entries and of b are a batch, the same for both.
     """
 
+    linear = ((1,),)
     transposed: bool
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[1].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        batch, columns = all_but((), inputs[0].ndim - 1), inputs[1].ndim - 1
+        return batch, {**batch, columns: columns}
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         have, want = inputs[1].static_shape[-2], inputs[3].static_shape[0] - 1
@@ -69,12 +90,8 @@ class SparseTriangularSolve(Op):
 class Pattern(Record, eq=False):
     """Where the factor of a matrix has entries, as `SparseCholesky` wants it, and where those of the matrix go.
 
-    Parameters
-    ----------
-    order : ndarray
-        Row i of the factor is row order[i] of the matrix.
-    places : ndarray
-        For each entry of the matrix, its place in the factor.
+    `order`: row i of the factor is row order[i] of the matrix. `places`: for each entry of the matrix, its place in the
+    factor.
     """
 
     order: Array
@@ -157,8 +174,7 @@ def cholesky(A: Any) -> SparseFactor:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------
@@ -210,8 +226,7 @@ def solve(A: Any, b: TensorLike) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
     b : TensorLike
         Right sides, shape (n,) or (n, m).
 
@@ -240,8 +255,7 @@ def logdet(A: Any) -> Node:
 
     Parameters
     ----------
-    A : TensorLike
-        Matrix, or a batch of them.
+    A : ...
 
     Returns
     -------

@@ -27,12 +27,7 @@ from consilience.ops.sparse.variable import SparseVariable
 def part(x: SparseVariable, index: Any) -> Any:
     """`x[index]`: rows, or rows and columns, each a slice, an integer, or a vector of integers or bools.
 
-    Raises
-    ------
-    OutOfBoundsError
-        For positions that are not there.
-    ShapeError
-        For more than two indices.
+    Raises OutOfBoundsError for positions that are not there. Raises ShapeError for more than two indices.
     """
     listed = index if isinstance(index, tuple) else (index,)
     if any(item is Ellipsis for item in listed):

@@ -33,8 +33,7 @@ def dot(x: Any, y: Any) -> Any:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Second operand, with as many rows as x has columns.
 
@@ -81,8 +80,7 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Second operand, with as many rows as x has columns.
     grad_preserves_dense : bool, default True
@@ -113,8 +111,7 @@ def structured_dot(x: Any, y: Any) -> Any:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x : ...
     y : TensorLike
         Second operand, with as many rows as x has columns.
 

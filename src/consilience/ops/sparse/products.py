@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ShapeError
-from consilience.ir import Dim, Node, Op, TensorType, constant, constant_value
+from consilience.ir import Dim, KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import apply, cast
@@ -38,18 +38,23 @@ def _one_column_per_entry(entries: Node, columns: Node) -> tuple[ShapeConstraint
 class SparseProduct(Op):
     """A x for entries, columns and beginnings of the rows of A, and a matrix x.
 
-    Attributes
-    ----------
-    width : int or Dimension
-        Number of A's columns; a column beyond it, or rows that do not begin in order, make the function fail
-        (OUT_OF_BOUNDS).
+    `width`: number of A's columns; a column beyond it, or rows that do not begin in order, make the function fail
+    (OUT_OF_BOUNDS).
     """
 
+    flops = 2.0
+    linear = ((0,), (3,))
     width: Dim
 
     def result_type(self, *inputs: Node) -> TensorType:
         _, _, begins, x = inputs
         return x.tensor_type.with_shape((begins.static_shape[0] - 1, x.static_shape[1]))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return {}, {}, {}, {1: 1}
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * inputs[3].static_shape[1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         entries, columns, _, x = inputs
@@ -60,16 +65,21 @@ class SparseProduct(Op):
 class TransposedSparseProduct(Op):
     """A' x for entries, columns and beginnings of the rows of A, and a matrix x with as many rows as A.
 
-    Attributes
-    ----------
-    length : int or Dimension
-        Number of A's columns; fails as `SparseProduct` does.
+    `length`: number of A's columns; fails as `SparseProduct` does.
     """
 
+    flops = 2.0
+    linear = ((0,), (3,))
     length: Dim
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[3].tensor_type.with_shape((self.length, inputs[3].static_shape[1]))
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return {}, {}, {}, {1: 1}
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * inputs[3].static_shape[1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         entries, columns, begins, x = inputs
@@ -79,6 +89,8 @@ class TransposedSparseProduct(Op):
 
 class SampledProduct(Op):
     """The entries of u v' at the places that columns and beginnings of rows tell; u and v are matrices."""
+
+    linear = ((0,), (1,))
 
     def result_type(self, *inputs: Node) -> TensorType:
         u, _, columns, _ = inputs
@@ -177,14 +189,7 @@ def proved_compressed(columns: Node, begins: Node, length: Dim) -> bool:
 def block_diagonal(columns: Node, begins: Node, width: Dim) -> tuple[Node, Node]:
     """Columns and beginnings of the block diagonal matrix of a batch of matrices with equally many entries.
 
-    Parameters
-    ----------
-    columns : TensorVariable
-        Shape (batch, entries).
-    begins : TensorVariable
-        Shape (batch, rows + 1).
-    width : int or Dimension
-        Number of columns of each block.
+    `columns`: shape (batch, entries). `begins`: shape (batch, rows + 1). `width`: number of columns of each block.
     """
     batch, count = columns.static_shape
     number = expand_dims(Node(Iota(batch)), 1)

@@ -279,8 +279,7 @@ def as_sparse_variable(
         "csr" or "csc"; that of x if None, and "csr" for tuples.
     shape : int or sequence of int, optional
         Numbers of rows and columns; for tuples only, and may be the fourth member.
-    ndim : int, default 2
-        Rank.
+    ndim : ...
 
     Returns
     -------
@@ -354,12 +353,8 @@ def _from_scipy(x: Any, format: Format) -> SparseVariable:
 def compressed(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any, format: Format) -> SparseVariable:
     """A sparse variable of vectors and a shape, checked as far as they are constants.
 
-    Raises
-    ------
-    ShapeError
-        For lengths, places or beginnings that do not fit.
-    DtypeError
-        For places that are no integers.
+    Raises ShapeError for lengths, places or beginnings that do not fit. Raises DtypeError for places that are no
+    integers.
     """
     if format not in OTHER:
         raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")

@@ -21,17 +21,9 @@ def at_greatest_lengths(
 ) -> list[Node]:
     """The graph in which no length depends on `leaves`.
 
-    Parameters
-    ----------
-    greatest : callable
-        Of an int64 scalar that depends on leaves the greatest value, as a length.
-    among : str
-        "step of a loop" or "batch position", for messages.
-
-    Raises
-    ------
-    MissingRuleError
-        For ops without a row, and for results that themselves have such a length.
+    `greatest`: of an int64 scalar that depends on leaves the greatest value, as a length. `among`: "step of a loop" or
+    "batch position", for messages. Raises MissingRuleError for ops without a row, and for results that themselves have
+    such a length.
     """
     padding = Padding(wanted, leaves, greatest, among)
     if not padding.atoms:

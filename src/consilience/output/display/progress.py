@@ -32,12 +32,8 @@ LONGEST_NOTICE = 300
 class Display(Protocol):
     """Shows a run.
 
-    Attributes
-    ----------
-    first : float
-        Seconds from the begin of a run to the first call of `show`.
-    interval : float
-        Seconds that should lie between this and the next call of `show`; it may change.
+    `first`: seconds from the begin of a run to the first call of `show`. `interval`: seconds that should lie between
+    this and the next call of `show`; it may change.
     """
 
     first: float

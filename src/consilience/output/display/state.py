@@ -18,17 +18,9 @@ ENDED = ("done", "stopped", "failed")
 class State:
     """What is known of a run from the events so far.
 
-    Parameters
-    ----------
-    run : RunStarted
-        Its begin, its latest progress and its end; None before they are told.
-
-    Attributes
-    ----------
-    now, end
-        Its begin, its latest progress and its end; None before they are told.
-    restarted
-        Whether the chains were sent back to tuning, for an unknown length.
+    `run`: its begin, its latest progress and its end; None before they are told. `now`, `end`: its begin, its latest
+    progress and its end; None before they are told. `restarted`: whether the chains were sent back to tuning, for an
+    unknown length.
     """
 
     def __init__(self, run: RunStarted) -> None:

@@ -13,14 +13,8 @@ STAGES = ("build", "compile", "warmup", "sampling", "deterministics")
 def time_line(attributes: Mapping[str, object], total: float | None = None, rest: str = "other") -> str:
     """One line such as `time: build 12 ms, sampling 0.40 s, other 0.21 s of 0.62 s`; its parts sum to the total.
 
-    Parameters
-    ----------
-    attributes : mapping
-        Those of a result, `time_build` and so on in seconds.
-    total : float, optional
-        Seconds of the whole program; the sum of the stages if None, or if that is more.
-    rest : str, default 'other'
-        What to call the seconds of the whole that belong to no stage.
+    `attributes`: those of a result, `time_build` and so on in seconds. `total`: seconds of the whole program; the sum
+    of the stages if None, or if that is more. `rest`: what to call the seconds of the whole that belong to no stage.
     """
     seconds = [(stage, attributes.get(f"time_{stage}")) for stage in STAGES]
     parts = [(stage, float(value)) for stage, value in seconds if isinstance(value, int | float)]

@@ -26,14 +26,8 @@ MOST_CHUNKS: Final = 10**8
 class Found(Record):
     """What a look at one path found.
 
-    Parameters
-    ----------
-    verified : str
-        What was read, in words.
-    faults : tuple of str
-        What is damaged; none where all is as it was written.
-    unknown : tuple of str
-        What has no checksums, so that nothing can be said of it.
+    `verified`: what was read, in words. `faults`: what is damaged; none where all is as it was written. `unknown`: what
+    has no checksums, so that nothing can be said of it.
     """
 
     verified: str

@@ -114,21 +114,6 @@ def tree_of(
 
     Arrays have the axes (chain, draw, ...), but those of observed and constant data only their own.
 
-    Parameters
-    ----------
-    coords : Coordinates, optional
-        Labels along a dimension; those without labels count from 0.
-    dims : Dimensions, optional
-        Dimensions of a variable, chain and draw left out; those missing or None are named `<variable>_dim_<i>`, i
-        counting the unnamed ones.
-    attributes : Attributes, optional
-        Of the run, such as sampling_time and tuning_steps; they are kept with the groups of the run. Every group has
-        created_at, creation_library, inference_library and their versions.
-    kept : collection of str, default ()
-        Names of groups that are there even if they are empty.
-
-    Notes
-    -----
     Raises ShapeError if dimensions do not fit an array, or an array does not fit the labels.
     """
     import xarray

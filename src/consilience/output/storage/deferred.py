@@ -20,13 +20,8 @@ LARGE: Final = 64 * 2**20
 class Deferred:
     """An array (chain, draw, …) that is not there yet.
 
-    Parameters
-    ----------
-    compute : callable
-        Values for some chains and some draws, given by their positions: (chain, draw, …).
+    `compute`: values for some chains and some draws, given by their positions: (chain, draw, …).
 
-    Notes
-    -----
     Values are kept once all of them have been asked for. Of an array of more than `LARGE` bytes a part of what there is
     in each draw is computed some draws at a time, and never kept: the whole may be more than the memory holds.
     """

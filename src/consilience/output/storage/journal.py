@@ -49,14 +49,9 @@ OF_CHAINS: Final = ("done", "draws", "divergences", "step_size", "tree_depth", "
 class Journal:
     """A listener that writes down what a run tells of itself.
 
-    Parameters
-    ----------
-    write : callable
-        Takes a record: `kind`, `time` in seconds since 1970 by the clock of this machine, and what the event says.
-    about : mapping, optional
-        Further things to say where the run begins.
-    seen : callable, optional
-        Gives further things to say of each moment of progress that is written.
+    `write`: takes a record: `kind`, `time` in seconds since 1970 by the clock of this machine, and what the event says.
+    `about`: further things to say where the run begins. `seen`: gives further things to say of each moment of progress
+    that is written.
     """
 
     every: Final = OFTEN

@@ -28,15 +28,8 @@ SEAL: Final = b"\nCRC-32: "
 def check_netcdf(path: str | os.PathLike[str], overwrite: bool = False, goes_on: str | None = None) -> bool:
     """Raise StorageError where `write_netcdf` would before it writes; so a run need not be made in vain.
 
-    Parameters
-    ----------
-    goes_on : str, optional
-        The attribute `run` of the run that goes on, which replaces its own file and no other.
-
-    Returns
-    -------
-    bool
-        Whether `write_netcdf` is to replace what is there.
+    `goes_on`: the attribute `run` of the run that goes on, which replaces its own file and no other. Returns: whether
+    `write_netcdf` is to replace what is there.
     """
     target = Path(path)
     engine = netcdf_engine()
@@ -77,15 +70,8 @@ def write_netcdf(
     The file appears under its name when it is complete and on the disk. Numbers have HDF5's checksum, which readers
     verify; `SEAL` and the CRC-32 of the whole file are behind its end.
 
-    Parameters
-    ----------
-    run : str, optional
-        An attribute of the posterior that says which run wrote it.
-    locking : bool, default True
-        Whether another run that writes the same file is waited for in vain; a file for that stays beside it.
-
-    Raises StorageError if there is a file of that name, unless `overwrite`; if it cannot be written, or the tree
-    holds what netCDF cannot; or if no library for netCDF is installed. What was there before is then kept.
+    `run`: an attribute of the posterior that says which run wrote it. `locking`: whether another run that writes the
+    same file is waited for in vain; a file for that stays beside it.
     """
     check_netcdf(path, overwrite)
     target = Path(path)

@@ -53,15 +53,8 @@ def create(path: Path, state: object, blocks: Sequence[object]) -> bytes:
 def write(path: Path, state: object, blocks: Sequence[object], count: int, expected: bytes) -> bytes:
     """Append blocks and replace the state, in one transaction; the digest of the state.
 
-    Parameters
-    ----------
-    count : int
-        How many blocks are there before.
-    expected : bytes
-        Digest of the state before.
+    `count`: how many blocks are there before. `expected`: digest of the state before.
 
-    Notes
-    -----
     Raises StorageError if it cannot be written, or if the state there is another one; the file then stays as it was.
     """
     with _connected(path) as database:

@@ -32,22 +32,9 @@ BEAT: Final = 3.0
 class StudyFile:
     """A file that one driver at a time appends to, until `close`.
 
-    Parameters
-    ----------
-    identity : mapping
-        Plain values that tell what it was written for.
-    seed : int or None
-        Of the study, None for that of the file, or `fresh` for a file that begins.
-
-    Attributes
-    ----------
-    found
-        What it has, by number.
-
-    Raises
-    ------
-    StorageError
-        Where it belongs to another study, is in use, or can't be written.
+    `identity`: plain values that tell what it was written for. `seed`: of the study, None for that of the file, or
+    `fresh` for a file that begins. `found`: what it has, by number. Raises StorageError where it belongs to another
+    study, is in use, or can't be written.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any], seed: int | None, fresh: int) -> None:

@@ -34,11 +34,7 @@ UNITS: Final = {
 def write_group(root: Path, name: str, group: LabelledArrays) -> None:
     """Write a group that is not there, or that readers do not see.
 
-    Raises
-    ------
-    OSError
-    StorageError
-        For arrays of what is neither number, text nor date.
+    Raises OSError. Raises StorageError for arrays of what is neither number, text nor date.
     """
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)

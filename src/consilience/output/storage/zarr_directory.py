@@ -29,13 +29,8 @@ CHECKSUM = "crc32"
 def publish(root: Path, attributes: Mapping[str, object] | None = None) -> None:
     """Show readers what is there: metadata of groups with those of their arrays, then of the whole tree.
 
-    Parameters
-    ----------
-    attributes : mapping, optional
-        To add to the groups of the run.
+    `attributes`: to add to the groups of the run.
 
-    Notes
-    -----
     Every file is replaced as a whole; raises OSError.
     """
     members: dict[str, Any] = {}
@@ -90,10 +85,7 @@ def read_members(path: Path) -> dict[str, Any]:
 def check_free(path: Path, overwrite: bool, run: str | None = None) -> None:
     """Raise StorageError unless a store may be made at `path`; OSError if that cannot be seen.
 
-    Parameters
-    ----------
-    run : str, optional
-        The name of a run that goes on: it may replace its own store, and no other.
+    `run`: the name of a run that goes on: it may replace its own store, and no other.
     """
     if path.exists() and not path.is_dir():
         raise StorageError(f"{str(path)!r} is a file, and a store is a directory; name another place")

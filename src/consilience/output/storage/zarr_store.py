@@ -81,26 +81,16 @@ class ZarrStore:
     ) -> ZarrStore:
         """A new store with a group `posterior`; its variables come with the first draws.
 
-        Parameters
-        ----------
-        path : str or os.PathLike
-            A directory to be made, in one that exists; a store of an earlier run gives way only if `overwrite` is
+        `path`: a directory to be made, in one that exists; a store of an earlier run gives way only if `overwrite` is
             given, and anything else is left alone.
-        chains : int
-            Number of chains.
-        coords : Coordinates, optional
-            As for `storage.tree_of`; draws have no labels but their numbers.
-        dims : Dimensions, optional
-            As for `storage.tree_of`; draws have no labels but their numbers.
-        attributes : Attributes, optional
-            As for `storage.tree_of`; draws have no labels but their numbers.
-        groups : Groups, optional
-            Draws to begin with, as in `append`.
-        goes_on : str, optional
-            The attribute `run` of the run there that goes on: its store is replaced, no other, and its journal is kept.
+        `chains`: number of chains.
+        `coords`: as for `storage.tree_of`; draws have no labels but their numbers.
+        `dims`: as for `storage.tree_of`; draws have no labels but their numbers.
+        `attributes`: as for `storage.tree_of`; draws have no labels but their numbers.
+        `groups`: draws to begin with, as in `append`.
+        `goes_on`: the attribute `run` of the run there that goes on: its store is replaced, no other, and its journal
+            is kept.
 
-        Notes
-        -----
         Raises StorageError if the path is taken or being written by another run, cannot be written, or if zarr
         is not installed.
         """
@@ -159,14 +149,9 @@ class ZarrStore:
     def append(self, groups: Groups) -> None:
         """Add draws to every variable; readers see all of them or none.
 
-        Parameters
-        ----------
-        groups : Groups
-            Of `posterior` and others of `GROWING`, the arrays of variables, of shape (chain, n, ...); at each call the
-            same names, element types and shapes, but for n.
+        `groups`: of `posterior` and others of `GROWING`, the arrays of variables, of shape (chain, n, ...); at each
+        call the same names, element types and shapes, but for n.
 
-        Notes
-        -----
         Raises StorageError if the arrays are others than before or cannot be written. The draws before are then
         kept, and the same may be appended again.
         """

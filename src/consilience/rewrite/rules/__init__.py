@@ -70,19 +70,7 @@ def simplify(
     differentiated: bool = False,
     strict: bool = False,
 ) -> list[Node]:
-    """Equal outputs in the normal form of the ALWAYS rules.
-
-    Parameters
-    ----------
-    keep : iterable of TensorVariable, default ()
-        Nodes that stay as they are and are not looked into, for instance those to differentiate by.
-    exclude : iterable of str, default ()
-        Names of rules to leave out.
-    differentiated : bool, default False
-        No derivative is taken of the result: `stop_gradient` and its kin vanish.
-    strict : bool, default False
-        Rules that undo each other raise VerificationError instead of being stopped.
-    """
+    """Equal outputs in the normal form of the ALWAYS rules."""
     table = DIFFERENTIATED if differentiated else ALWAYS
     return _run(list(outputs), list(keep), table.without(exclude), strict)[0]
 

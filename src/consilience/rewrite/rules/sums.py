@@ -103,10 +103,7 @@ def _is_settled(node: Node, facts: Facts) -> bool:
 def _collected(base: Node, alike: list[_Term], dtype: str, facts: Facts) -> list[Node] | None:
     """Terms with one base as one term, or two where infinities must stay NaN; none where they cancel.
 
-    Returns
-    -------
-    list of TensorVariable or None
-        None where a coefficient overflows.
+    Returns: None where a coefficient overflows.
     """
     coefficients = [sign if own is None else sign * own for sign, own, _ in alike]
     if len(alike) == 1:

@@ -50,22 +50,13 @@ class Stride(NamedTuple):
 class Learnt(NamedTuple):
     """What has been learnt so far.
 
-    Parameters
-    ----------
-    count : ndarray
-        Transitions learnt from.
-    stride : Stride
-        Of the next transition.
-    error, average : ndarray
-        Of dual averaging: running mean of target - acceptance, weighted mean of log step sizes.
-    anchor : ndarray
-        Log step size that early transitions are drawn to.
-    squares, log_length : ndarray
-        Of Adam: mean squared gradient; the weighted mean of log trajectory lengths.
-    centre, variance : ndarray
-        Weighted moments of all chains (coordinate,).
-    first_variance : ndarray
-        With which tuning began (coordinate,).
+    `count`: transitions learnt from.
+    `stride`: of the next transition.
+    `error`, `average`: of dual averaging: running mean of target - acceptance, weighted mean of log step sizes.
+    `anchor`: log step size that early transitions are drawn to.
+    `squares`, `log_length`: of Adam: mean squared gradient; the weighted mean of log trajectory lengths.
+    `centre`, `variance`: weighted moments of all chains (coordinate,).
+    `first_variance`: with which tuning began (coordinate,).
     """
 
     count: Array

@@ -60,29 +60,15 @@ def launch(
 ) -> Running:
     """A run of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.
 
-    Parameters
-    ----------
-    logp : callable
-        Log density of a position (coordinate,), in JAX.
-    kernel : ChEES
-        How they move.
-    points : ndarray
-        Float64 (point, coordinate): neighbouring chains begin at the same one.
-    plan : RunPlan
-        Lengths and the rule; `pool` and `window_budget` have no meaning here.
-    seed : int
-        64-bit integer, on which all depends.
-    monitored : Monitored, optional
-        What is watched; all coordinates by default.
-    other_coordinates : callable, optional
-        As in `run.launch`.
-    work : float, optional
-        As in `run.launch`.
-
-    Raises
-    ------
-    SamplingError
-        For an unknown device or precision.
+    `logp`: log density of a position (coordinate,), in JAX.
+    `kernel`: how they move.
+    `points`: float64 (point, coordinate): neighbouring chains begin at the same one.
+    `plan`: lengths and the rule; `pool` and `window_budget` have no meaning here.
+    `seed`: 64-bit integer, on which all depends.
+    `monitored`: what is watched; all coordinates by default.
+    `other_coordinates`: as in `run.launch`.
+    `work`: as in `run.launch`.
+    Raises SamplingError for an unknown device or precision.
     """
     watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(points.shape[1])))
     engine = LockStepEngine(
@@ -105,10 +91,7 @@ def launch(
 def device_of(name: Any = None) -> Any:
     """A device of JAX by its name, "cpu", "gpu" or "gpu:1"; JAX's first by default, an accelerator where there is one.
 
-    Raises
-    ------
-    SamplingError
-        That names the devices there are.
+    Raises SamplingError: that names the devices there are.
     """
     if isinstance(name, jax.Device):
         return name
@@ -136,31 +119,16 @@ program_for = functools.lru_cache(maxsize=8)(LockStepProgram)  # what was compil
 class LockStepEngine(Engine):
     """See `run.engine.Engine`.
 
-    Parameters
-    ----------
-    logp : callable
-        Log density of a position (coordinate,), in JAX.
-    max_steps : int
-        Greatest number of leapfrog steps of a trajectory.
-    points : ndarray
-        Float64 (point, coordinate): neighbouring chains begin at the same one; as many as chains, or fewer.
-    seed : int
-        64-bit integer, on which all depends.
-    device : str
-        Of JAX, or its name; None: JAX's first.
-    precision : str
-        "float64" or "float32", of positions and densities.
-    climb : bool
-        Whether starting points are moved uphill first.
-    folded : callable
-        Gives equal positions one form: angles without whole turns.
-    regions : RegionNormals, optional
-        Between whose normals chains jump; None: they do not.
-
-    Raises
-    ------
-    SamplingError
-        For an unknown device or precision.
+    `logp`: log density of a position (coordinate,), in JAX.
+    `max_steps`: greatest number of leapfrog steps of a trajectory.
+    `points`: float64 (point, coordinate): neighbouring chains begin at the same one; as many as chains, or fewer.
+    `seed`: 64-bit integer, on which all depends.
+    `device`: of JAX, or its name; None: JAX's first.
+    `precision`: "float64" or "float32", of positions and densities.
+    `climb`: whether starting points are moved uphill first.
+    `folded`: gives equal positions one form: angles without whole turns.
+    `regions`: between whose normals chains jump; None: they do not.
+    Raises SamplingError for an unknown device or precision.
     """
 
     def __init__(

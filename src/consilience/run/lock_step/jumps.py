@@ -17,14 +17,8 @@ PURPOSE: Final = 1  # of the random numbers of a transition
 class DeviceNormals(NamedTuple):
     """Normals on the device: places (moved,), modes (region, moved), factors and their inverses (region, moved, moved).
 
-    Parameters
-    ----------
-    shares : ndarray
-        Logarithms (region,).
-    heights : ndarray
-        Of the log densities of the normals, times their shares (region,).
-    choice : ndarray
-        Probabilities with which a region is chosen to jump to (region,).
+    `shares`: logarithms (region,). `heights`: of the log densities of the normals, times their shares (region,).
+    `choice`: probabilities with which a region is chosen to jump to (region,).
     """
 
     places: Array

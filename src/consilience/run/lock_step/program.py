@@ -27,10 +27,7 @@ MOMENTUM, SQUARES, SMALL = 0.9, 0.999, 1e-8  # of Adam
 class LockStepProgram:
     """The compiled parts of a run of chains, with trajectories of `most_steps` leapfrog steps at most.
 
-    Attributes
-    ----------
-    most
-        Transitions of a stretch at most.
+    `most`: transitions of a stretch at most.
     """
 
     def __init__(self, logp: Density, most_steps: int, chains: int, dimension: int) -> None:
@@ -54,16 +51,9 @@ class LockStepProgram:
     ) -> tuple[ChainStates, Learnt, dict[str, Array]]:
         """`count` transitions from number `first` on; rows of draws (transition, chain, coordinate) and statistics.
 
-        Parameters
-        ----------
-        tuning : ndarray
-            Whether chains learn from them.
-        jitter : ndarray
-            Shares of the trajectory length (`most`,).
-        target : ndarray
-            Harmonic mean of acceptance probabilities that is tuned for.
-        regions : DeviceNormals or None
-            Between whose normals chains jump before each transition; None: they do not.
+        `tuning`: whether chains learn from them. `jitter`: shares of the trajectory length (`most`,). `target`:
+        harmonic mean of acceptance probabilities that is tuned for. `regions`: between whose normals chains jump before
+        each transition; None: they do not.
         """
         shape = (self.most, len(chains.level))
         kinds = {

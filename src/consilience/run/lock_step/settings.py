@@ -34,20 +34,9 @@ COLUMNS: Final = Columns(
 class ChEES(Record):
     """Hamiltonian Monte Carlo of many chains in lock step, with one step size and one trajectory length for all.
 
-    Parameters
-    ----------
-    target_accept : float, default 0.8
-        Mean acceptance probability that the step size is tuned for, between 0 and 1.
-    max_steps : int, default 1000
-        Greatest number of leapfrog steps of a trajectory, at least 1.
+    `target_accept`: mean acceptance probability that the step size is tuned for, between 0 and 1. `max_steps`: greatest
+    number of leapfrog steps of a trajectory, at least 1. Raises SamplingError for values out of range.
 
-    Raises
-    ------
-    SamplingError
-        For values out of range.
-
-    Notes
-    -----
     Source: Hoffman, Radul, Sountsov (2021), An adaptive-MCMC scheme for setting trajectory lengths in Hamiltonian
     Monte Carlo, AISTATS.
     """

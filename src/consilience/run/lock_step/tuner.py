@@ -30,14 +30,8 @@ NOISE: Final = 2.0  # standard errors more
 class TuningWindow(Record):
     """What tuning had come to after some transitions.
 
-    Parameters
-    ----------
-    transitions : int
-        Of each chain.
-    step_size, length : float
-        Step size and trajectory length in units of the scales.
-    acceptance : float
-        Mean acceptance probability of the window's transitions.
+    `transitions`: of each chain. `step_size`, `length`: step size and trajectory length in units of the scales.
+    `acceptance`: mean acceptance probability of the window's transitions.
     """
 
     transitions: int

@@ -62,10 +62,7 @@ def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart 
 def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent: int) -> Restart | None:
     """Where many steps diverge on long trajectories: the tuning to come and an attempt to sample are saved.
 
-    Parameters
-    ----------
-    spent : int
-        Evaluations for these windows.
+    `spent`: evaluations for these windows.
     """
     made = next(iter(windows.values())).statistics.shape[1]
     due = made > 0 and 2 * course.plan.min_tune <= course.tuned and set(course.restarts) <= {"fields"}

@@ -18,18 +18,11 @@ if TYPE_CHECKING:
 class Restart(Record, eq=False):
     """Begin again; the draws so far become part of tuning.
 
-    Parameters
-    ----------
-    reason : Reason
-        As it is kept in the record of the run.
-    said : str
-        In words.
-    windows : sequence of mapping of int to Window, default ()
-        What the tuner is to learn from.
-    revisited : tuple of (sequence of str, ndarray), optional
-        Scalars by name, and draws (draw, coordinate) that the next draws have to come back to; None: none.
-    successor : object, optional
-        The run that goes on in place of this one.
+    `reason`: as it is kept in the record of the run.
+    `said`: in words.
+    `windows`: what the tuner is to learn from.
+    `revisited`: scalars by name, and draws (draw, coordinate) that the next draws have to come back to; None: none.
+    `successor`: the run that goes on in place of this one.
     """
 
     reason: Reason
@@ -42,20 +35,12 @@ class Restart(Record, eq=False):
 class Look(Record, eq=False):
     """What a check found.
 
-    Parameters
-    ----------
-    failure : Failure or None
-        The scalar for which the rule does not hold; None: it holds.
-    size : float
-        Effective draws of that scalar, or of the one nearest to failing.
-    at_end : bool
-        Whether no more draws were asked for.
-    verdict : Verdict, optional
-        On draws for which the rule holds, or that chains disagree; None: there is none yet.
-    low_energy : bool, default False
-        Whether chains move too slowly between energies, where the rule holds.
-    missed : str, default ''
-        In words, what the draws have not come to although it is known.
+    `failure`: the scalar for which the rule does not hold; None: it holds.
+    `size`: effective draws of that scalar, or of the one nearest to failing.
+    `at_end`: whether no more draws were asked for.
+    `verdict`: on draws for which the rule holds, or that chains disagree; None: there is none yet.
+    `low_energy`: whether chains move too slowly between energies, where the rule holds.
+    `missed`: in words, what the draws have not come to although it is known.
     """
 
     failure: Failure | None
@@ -69,10 +54,7 @@ class Look(Record, eq=False):
 class Remedy(Record, eq=False):
     """A row of the table of remedies.
 
-    Parameters
-    ----------
-    ask : callable
-        Asked twice: before a check looks at the draws, with None, and after it.
+    `ask`: asked twice: before a check looks at the draws, with None, and after it.
     """
 
     ask: Callable[[Attempt, Look | None], Restart | None]

@@ -57,14 +57,8 @@ def give_back_memory() -> None:
 class Fault(Record):
     """What went wrong with a chain, and where it went on.
 
-    Parameters
-    ----------
-    words : str
-        What went wrong.
-    phase : str
-        Of the segment: "tuning" or "sampling".
-    answer : str
-        "last state", "another start", "left out", or "chain 2": from the last state of that one.
+    `words`: what went wrong. `phase`: of the segment: "tuning" or "sampling". `answer`: "last state", "another start",
+    "left out", or "chain 2": from the last state of that one.
     """
 
     words: str
@@ -75,29 +69,16 @@ class Fault(Record):
 class ChainWorker:
     """A chain and its present work.
 
-    Parameters
-    ----------
-    index : int
-        The chain's number.
-    make : callable
-        Makes the chain, at another point than its own where one is given; once more where a worker that rested goes on.
-    folded : callable
-        Gives equal positions (transition, coordinate) one form: angles without whole turns.
-
-    Attributes
-    ----------
-    segment
-        What it is to do, or None.
-    number
-        Number of that segment.
-    done
-        Transitions made in it.
-    total
-        Transitions made in all.
-    faults
-        Those so far.
-    lost
-        Whether it is left out.
+    `index`: the chain's number.
+    `make`: makes the chain, at another point than its own where one is given; once more where a worker that rested goes
+        on.
+    `folded`: gives equal positions (transition, coordinate) one form: angles without whole turns.
+    `segment`: what it is to do, or None.
+    `number`: number of that segment.
+    `done`: transitions made in it.
+    `total`: transitions made in all.
+    `faults`: those so far.
+    `lost`: whether it is left out.
     """
 
     def __init__(
@@ -293,10 +274,7 @@ class ChainWorker:
     def save(self, living: bool) -> dict[str, Any]:
         """Its state after the last window that was taken in.
 
-        Parameters
-        ----------
-        living : bool
-            Whether it was one of the chains then: faults since will come again.
+        `living`: whether it was one of the chains then: faults since will come again.
         """
         return {
             "snapshot": self.snapshot,

@@ -35,16 +35,9 @@ LAST_STATE, ANOTHER_START, LEFT_OUT = "last state", "another start", "left out"
 class ThreadEngine(Engine):
     """See `engine.Engine`.
 
-    Parameters
-    ----------
-    workers : list of ChainWorker
-        The chains.
-    names : sequence of str
-        Of the coordinates.
-    budget : int or None
-        Evaluations of the log density that one chain may spend on one segment; None: no limit.
-    starts : callable, optional
-        Gives further starting points (coordinate,), by a chain's number and theirs, from 1; None: there are none.
+    `workers`: the chains. `names`: of the coordinates. `budget`: evaluations of the log density that one chain may
+    spend on one segment; None: no limit. `starts`: gives further starting points (coordinate,), by a chain's number and
+    theirs, from 1; None: there are none.
     """
 
     def __init__(

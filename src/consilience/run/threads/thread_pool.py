@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import heapq
 import os
-import queue
 import threading
 from typing import TYPE_CHECKING
 
 from consilience.inference.messages import Window
+from consilience.native.threads import Mailbox
 from consilience.record import Record, replace
 from consilience.run.threads.chain_worker import ChainWorker
 
@@ -31,10 +31,7 @@ def usable_cores() -> int:
 class Crew(Record):
     """How many threads there are, and how many of them may have chains of their own.
 
-    Parameters
-    ----------
-    helping : bool, default False
-        Whether those without a chain take chunks of evaluations.
+    `helping`: whether those without a chain take chunks of evaluations.
     """
 
     threads: int
@@ -45,14 +42,8 @@ class Crew(Record):
 def crew(chains: int, cores: int | None, threads_per_chain: int | None, chunks: int) -> Crew:
     """The threads of a run.
 
-    Parameters
-    ----------
-    cores : int or None
-        Greatest number; None: the processors this process may use.
-    threads_per_chain : int or None
-        For one evaluation of the log density; None: as many as chains leave idle.
-    chunks : int
-        That an evaluation is cut into; below 2: it is not.
+    `cores`: greatest number; None: the processors this process may use. `threads_per_chain`: for one evaluation of the
+    log density; None: as many as chains leave idle. `chunks`: that an evaluation is cut into; below 2: it is not.
     """
     most = max(1, usable_cores() if cores is None else cores)
     if chunks < 2 or threads_per_chain == 1:
@@ -74,12 +65,7 @@ def threads(cores: int | None) -> int:
 class Delivery(Record):
     """What a worker hands over: a window of a segment, or what went wrong in it.
 
-    Parameters
-    ----------
-    life : int
-        Of the worker when it did the work: see `ChainWorker`.
-    total : int
-        Transitions the chain had made by then.
+    `life`: of the worker when it did the work: see `ChainWorker`. `total`: transitions the chain had made by then.
     """
 
     worker: ChainWorker
@@ -93,17 +79,14 @@ class Delivery(Record):
 class ThreadPool:
     """A fixed number of threads and the workers they share.
 
-    Attributes
-    ----------
-    deliveries
-        A queue of `Delivery`.
+    `deliveries`: a queue of `Delivery`.
     """
 
     def __init__(self, crew: Crew) -> None:
         self.threads = crew.threads
         self._at_once = crew.chains
         self._helpers = _helpers() if crew.helping else None
-        self.deliveries: queue.SimpleQueue[Delivery | None] = queue.SimpleQueue()
+        self.deliveries: Mailbox[Delivery | None] = Mailbox()
         self._condition = threading.Condition()
         self._waiting: list[tuple[int, int]] = []
         self._workers: dict[int, ChainWorker] = {}

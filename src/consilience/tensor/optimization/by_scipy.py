@@ -23,14 +23,8 @@ Array = npt.NDArray[Any]
 class Search:
     """One of the functions of `scipy.optimize` as a function of arrays.
 
-    Parameters
-    ----------
-    kind : str
-        "minimize", "root" or "root_scalar".
-    variables : TensorVariable
-        The leaf that is searched for, and `operands` the other leaves.
-    expressions : sequence of TensorVariable
-        Value, then its derivatives as far as the method reads them.
+    `kind`: "minimize", "root" or "root_scalar". `variables`: the leaf that is searched for, and `operands` the other
+    leaves. `expressions`: value, then its derivatives as far as the method reads them.
     """
 
     def __init__(

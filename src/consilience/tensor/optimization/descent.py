@@ -108,19 +108,9 @@ def minimum(
 ) -> tuple[Node, Node]:
     """The last point, and whether it is a minimum.
 
-    Parameters
-    ----------
-    value_and_gradient : Function
-        Of a vector.
-    start : TensorVariable
-        Float vector.
-    gtol : TensorLike
-        A minimum has a gradient whose elements are at most so large.
-    maxiter : int or TensorVariable
-        Number of steps at most.
+    `value_and_gradient`: of a vector. `start`: float vector. `gtol`: a minimum has a gradient whose elements are at
+    most so large. `maxiter`: number of steps at most.
 
-    Notes
-    -----
     A point is a minimum too where no smaller value can be told from its own by rounding: the decrease that a step
     promises is below it. A start without finite value and gradient is no minimum, and is given back.
     """

@@ -27,15 +27,9 @@ def cotangents(
 ) -> list[Node | None]:
     """Cotangents of the operands, from `seed`, that of the solution; None where the equations do not depend on one.
 
-    Parameters
-    ----------
-    equations : TensorVariable
-        Tensor of the shape of `variables`, a vector or a scalar; zero at the solution.
-    fixed : TensorVariable, optional
-        Which variables do not move, being at bounds; their equations need not hold.
+    `equations`: tensor of the shape of `variables`, a vector or a scalar; zero at the solution. `fixed`: which
+    variables do not move, being at bounds; their equations need not hold.
 
-    Notes
-    -----
     They are NaN where the search had no success, and where the Jacobian is singular.
     """
     slope, values = substitute(

@@ -30,12 +30,7 @@ Function = Callable[[Node], Any]
 def iterate(step: Callable[[Any], Mapping[str, TensorLike]], /, **start: TensorLike) -> Any:
     """The last values of a loop that runs while its value `status` is `RUNNING`.
 
-    Parameters
-    ----------
-    step : callable
-        Of the values as attributes; gives those that change.
-    **start : TensorLike
-        The first values; each keeps its type.
+    `step`: of the values as attributes; gives those that change. `**start`: the first values; each keeps its type.
     """
     begin = {"status": as_tensor(RUNNING), **{name: as_tensor(value) for name, value in start.items()}}
 

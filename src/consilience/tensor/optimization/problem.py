@@ -28,20 +28,12 @@ Method = Callable[[Node, list[Node]], tuple[Node, Node]]
 class Problem(Record, eq=False):
     """What is to be solved.
 
-    Parameters
-    ----------
-    expressions : tuple of TensorVariable
-        Of `leaf` and `inside`: the objective, or the equations.
-    leaf : TensorVariable
-        The vector that stands for all variables; a scalar where the problem is one in a scalar.
-    inside : tuple of TensorVariable
-        Leaves that stand for the operands.
-    start : TensorVariable
-        What the leaves stand for.
-    operands : tuple of TensorVariable
-        What the leaves stand for.
-    shapes : tuple of tuple of int or Dimension
-        Of the variables.
+    `expressions`: of `leaf` and `inside`: the objective, or the equations.
+    `leaf`: the vector that stands for all variables; a scalar where the problem is one in a scalar.
+    `inside`: leaves that stand for the operands.
+    `start`: what the leaves stand for.
+    `operands`: what the leaves stand for.
+    `shapes`: of the variables.
     """
 
     expressions: tuple[Node, ...]
@@ -74,17 +66,10 @@ class Problem(Record, eq=False):
     ) -> tuple[list[Node], Node]:
         """The variables at the solution, and whether it is one; a call that is differentiated by its equations.
 
-        Parameters
-        ----------
-        method : Method
-            Of the start and of leaves for `more`: gives the solution and whether it is one.
-        equations : TensorVariable
-            Of `leaf` and `inside`, zero at the solution.
-        more : sequence of TensorVariable, default ()
-            Operands that the method alone reads; the solution does not depend on them, unless it is one of them.
-        fixed : callable, optional
-            Of the solution and the leaves for `more`: masks of the variables that lie on bounds, and move with them
-            alone; if there are `more`, one mask for each.
+        `method`: of the start and of leaves for `more`: gives the solution and whether it is one. `equations`: of
+        `leaf` and `inside`, zero at the solution. `more`: operands that the method alone reads; the solution does not
+        depend on them, unless it is one of them. `fixed`: of the solution and the leaves for `more`: masks of the
+        variables that lie on bounds, and move with them alone; if there are `more`, one mask for each.
         """
         added = [fresh(node) for node in more]
         begin = fresh(self.leaf)
@@ -115,21 +100,12 @@ def problem(
 ) -> Problem:
     """The problem that expressions of some variables pose.
 
-    Parameters
-    ----------
-    start : sequence of TensorLike or None
-        First values of the variables; by default their own.
-    scalar : bool
-        Whether there is one variable of rank 0, which stays a scalar.
-
-    Raises
-    ------
-    GraphError
-    DtypeError
-    ShapeError
-        And.
-    DisconnectedInputError
-        For variables that cannot be searched for.
+    `start`: first values of the variables; by default their own.
+    `scalar`: whether there is one variable of rank 0, which stays a scalar.
+    Raises GraphError.
+    Raises DtypeError.
+    Raises ShapeError: and.
+    Raises DisconnectedInputError for variables that cannot be searched for.
     """
     nodes = [as_tensor(e) for e in expressions]
     for node in nodes:

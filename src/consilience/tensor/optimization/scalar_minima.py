@@ -86,16 +86,9 @@ def brent(
 ) -> tuple[Node, Node]:
     """Parabolas through the three best points within [low, high], golden sections where those do not help.
 
-    Parameters
-    ----------
-    start : TensorVariable
-        The first point within.
-    valid : TensorVariable
-        Whether there is anything to search; where not, `start` is given back as no minimum.
-    xtol : TensorLike
-        Relative, and `atol` absolute: the distance to the minimum that is allowed.
-    maxiter : int or TensorVariable
-        Number of evaluations at most.
+    `start`: the first point within. `valid`: whether there is anything to search; where not, `start` is given back as
+    no minimum. `xtol`: relative, and `atol` absolute: the distance to the minimum that is allowed. `maxiter`: number of
+    evaluations at most.
     """
 
     def step(now: Any) -> dict[str, TensorLike]:

@@ -42,15 +42,9 @@ def _near(step: Node, x: Node, xtol: TensorLike) -> Node:
 def newton(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: int | Node) -> tuple[Node, Node]:
     """Newton steps, halved until the residuals become smaller.
 
-    Parameters
-    ----------
-    xtol : TensorLike
-        The last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4).
-    maxiter : int or TensorVariable
-        Number of evaluations at most.
+    `xtol`: the last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4). `maxiter`: number of
+    evaluations at most.
 
-    Notes
-    -----
     A singular Jacobian, a start without finite residuals, and steps that no halving makes useful end the search: the
     point is given back, and is no root.
     """
@@ -88,15 +82,9 @@ def newton(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, ma
 def hybrid(residual_and_jacobian: Function, start: Node, *, xtol: TensorLike, maxiter: int | Node) -> tuple[Node, Node]:
     """Powell's dogleg steps within a region of trust, with the exact Jacobian at every point.
 
-    Parameters
-    ----------
-    xtol : TensorLike
-        The last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4).
-    maxiter : int or TensorVariable
-        Number of evaluations at most.
+    `xtol`: the last whole Newton step changes each variable x by at most xtol * (|x| + 1e-4). `maxiter`: number of
+    evaluations at most.
 
-    Notes
-    -----
     Where the Jacobian is singular the step is that of steepest descent. A start without finite residuals, and a point
     where the residuals are stationary but not zero, are given back, and are no root.
     """

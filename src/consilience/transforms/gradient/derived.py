@@ -32,19 +32,9 @@ def pullback(
 ) -> list[Node]:
     """Transposed Jacobian of the outputs times cotangents, one result per input, of the input's type.
 
-    Parameters
-    ----------
-    cotangents : sequence of TensorVariable
-        One per output, of its shape and dtype.
-    constants : collection of TensorVariable, default ()
-        Nodes that derivatives do not pass.
-    known : mapping of TensorVariable to TensorVariable, optional
-        Nodes with their cotangents, which count in place of what the outputs contribute.
-
-    Returns
-    -------
-    list of TensorVariable
-        Zeros for inputs the outputs do not depend on.
+    `cotangents`: one per output, of its shape and dtype. `constants`: nodes that derivatives do not pass. `known`:
+    nodes with their cotangents, which count in place of what the outputs contribute. Returns: zeros for inputs the
+    outputs do not depend on.
     """
     _check_pairs(outputs, cotangents, "cotangent")
     for node in inputs:
@@ -71,13 +61,8 @@ def connected(outputs: Sequence[Node], inputs: Sequence[Node], constants: Collec
 def pushforward(outputs: Sequence[Node], inputs: Sequence[Node], tangents: Sequence[Node]) -> list[Node]:
     """Jacobian of the outputs times tangents, one result per output, of the output's type.
 
-    Parameters
-    ----------
-    tangents : sequence of TensorVariable
-        One per input, of its shape and dtype.
+    `tangents`: one per input, of its shape and dtype.
 
-    Notes
-    -----
     A pullback is linear in its cotangents, so the pullback of the pullback is the Jacobian itself
     (J. Townsend 2017, "A new trick for calculating Jacobian vector products").
     """
@@ -100,15 +85,9 @@ def gradient(cost: Node, wrt: Sequence[Node], constants: Collection[Node] = ()) 
 def gradient(cost: Node, wrt: Node | Sequence[Node], constants: Collection[Node] = ()) -> Node | list[Node]:
     """Derivatives of a scalar with respect to any nodes, each of its node's type; one for one node.
 
-    Parameters
-    ----------
-    wrt : TensorVariable or sequence of TensorVariable
-        Float tensors: inputs, shared slots or inner nodes; an inner node is taken as free.
-    constants : collection of TensorVariable, default ()
-        Nodes that derivatives do not pass.
+    `wrt`: float tensors: inputs, shared slots or inner nodes; an inner node is taken as free. `constants`: nodes that
+    derivatives do not pass.
 
-    Notes
-    -----
     Float tensor of rank 0.
     """
     if isinstance(wrt, Node):

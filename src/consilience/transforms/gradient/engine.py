@@ -30,12 +30,8 @@ def accumulate(
     Every result has exactly the type of its node. Nodes of `wrt` may lie inside the graph: the derivative
     with respect to an inner node treats it as free, the one with respect to its ancestors goes through it.
 
-    Parameters
-    ----------
-    constants : collection of TensorVariable, default ()
-        Nodes that derivatives do not pass.
-    known : mapping of TensorVariable to TensorVariable, optional
-        Nodes with their cotangents, which count in place of what the outputs contribute.
+    `constants`: nodes that derivatives do not pass. `known`: nodes with their cotangents, which count in place of what
+    the outputs contribute.
     """
     known = known or {}
     real, made = without_complex([*outputs, *known])

@@ -209,10 +209,7 @@ def _least_squares(node: Node, g: Node, wanted: Sequence[bool]) -> Cotangents:
 def _of_values_left_out(op: PseudoInverse | LeastSquares, x: Node, h: Node, share: Node) -> Node:
     """What singular values add that count as 0 and are not: they turn the vectors of those that count.
 
-    Parameters
-    ----------
-    h : TensorVariable
-        Cotangent of the pseudo-inverse, transposed.
+    `h`: cotangent of the pseudo-inverse, transposed.
     """
     left, values, across = factors(op, x)
     greatest = greatest_size(values)

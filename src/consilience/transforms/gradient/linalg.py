@@ -75,10 +75,7 @@ def folded(x: Node, matrix: Node, lower: bool = True, even: bool = False) -> Nod
 
     A matrix that is symmetric whatever its parts are has both: half of a slope on each of two mirrored entries.
 
-    Parameters
-    ----------
-    even : bool, default False
-        Whether the cotangent is symmetric.
+    `even`: whether the cotangent is symmetric.
     """
     if is_symmetric(matrix):
         return x if even else symmetric(x)

@@ -39,6 +39,7 @@ _FAMILIES: Final = {
     "shape": "random shape",
     "sparse": "sparse.factorisation sparse.products",
     "special_functions": "elementwise",
+    "state_space": "state_space",
     "structured": "structured",
 }
 PULLBACKS: Final = RowsByFamily[Pullback](__package__, _OPS, _FAMILIES)

@@ -93,10 +93,7 @@ def _python_call(node: Node, operands: Sequence[Operand], batch: Shape) -> list[
 class _BatchedPullback(Record):
     """A derivative of the user's, written out for one batch position and batched then.
 
-    Parameters
-    ----------
-    flags : tuple of bool
-        Which operands are batched.
+    `flags`: which operands are batched.
     """
 
     pullback: Callable[..., Sequence[Node | None]]
@@ -128,14 +125,8 @@ class _BatchedPullback(Record):
 class _Each(Record):
     """A function of arrays, called for every batch position.
 
-    Parameters
-    ----------
-    flags : tuple of bool
-        Which operands are batched.
-    shapes : tuple of tuple of int, default ()
-        Of its results, as far as they are known.
-    sums : tuple of bool, optional
-        Of a gradient: which operands are batched; cotangents of the others are summed over the batch.
+    `flags`: which operands are batched. `shapes`: of its results, as far as they are known. `sums`: of a gradient:
+    which operands are batched; cotangents of the others are summed over the batch.
     """
 
     function: Callable[..., Any]

@@ -28,21 +28,10 @@ from consilience.transforms.vectorize.table import Operand, batched_row
 def vectorize(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> list[Node]:
     """The outputs for a whole batch of inputs.
 
-    Parameters
-    ----------
-    replacements : mapping of TensorVariable to TensorVariable
-        Input -> its batched form: the same dtype and shape behind leading batch axes. Batch axes of several inputs
-        broadcast against each other, as in NumPy. Keys may be inner nodes.
-
-    Returns
-    -------
-    list of TensorVariable
-        Outputs of shape (*batch, *output.shape), also where an output does not depend on the batch.
-
-    Raises
-    ------
-    MissingRuleError
-        For ops without batched form.
+    `replacements`: input -> its batched form: the same dtype and shape behind leading batch axes. Batch axes of several
+    inputs broadcast against each other, as in NumPy. Keys may be inner nodes. Returns: outputs of shape (*batch,
+    *output.shape), also where an output does not depend on the batch. Raises MissingRuleError for ops without batched
+    form.
     """
     if not replacements:
         return list(outputs)
@@ -71,8 +60,7 @@ def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]
 
     Parameters
     ----------
-    outputs : TensorVariable or sequence of TensorVariable
-        Expressions whose values are wanted.
+    outputs : ...
     replace : mapping of TensorVariable to TensorVariable
         Input or inner expression -> its batched form, with the batch axes in front.
 
@@ -107,10 +95,8 @@ def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]
 def _of_other_dtype(output: Node, replacements: Mapping[Node, Node]) -> Node:
     """The graph with nodes exchanged for those of another dtype, where scalar functions promote anew.
 
-    Raises
-    ------
-    DtypeError
-        Where a function of several tensors takes them only as they were, or what was whole would be cut off.
+    Raises DtypeError where a function of several tensors takes them only as they were, or what was whole would be cut
+    off.
     """
     memo = dict(replacements)
     for node in topological([output], stop=memo.__contains__):
@@ -137,10 +123,7 @@ def with_common_lengths(
 ) -> tuple[list[Node], dict[Node, Operand]]:
     """The graph, where lengths that Python functions tell are the same at all batch positions.
 
-    Raises
-    ------
-    MissingRuleError
-        Where an output's own length differs from one position to another.
+    Raises MissingRuleError where an output's own length differs from one position to another.
     """
     values: dict[dims.Atom, Dim] = {}
     outputs = settled(outputs)

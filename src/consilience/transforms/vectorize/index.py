@@ -57,8 +57,6 @@ def _with_batch(
 ) -> tuple[Specification, list[Node], list[int]]:
     """The specification behind batch axes, its index arrays, and how to order the axes of a part.
 
-    Notes
-    -----
     Of the order, axis i of `x[specification]` is axis order[i] of (*batch, *core part); axes it leaves out agree.
     """
     rank = len(batch)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from consilience.ir import Node
 from consilience.ir.dimension import product
 from consilience.ir.types import Shape
-from consilience.ops import Cholesky, Det, DetSign, Inverse, InverseQuadratic, LogAbsDet, MatMul, Solve, SolveTriangular
+from consilience.ops import MatMul, Solve, SolveTriangular
+from consilience.ops.matrix_equations import DiagonalSums, ToeplitzInverse, ToeplitzInverseSums, ToeplitzSolve
 from consilience.ops.shape import expand_dims, reshape, squeeze, transpose
-from consilience.transforms.vectorize.table import Operand, batched_form
+from consilience.transforms.vectorize.table import Operand, batched_form, no_batched_form
 
 
 @batched_form(MatMul)
@@ -38,21 +39,6 @@ def _as_matrices(operand: Operand, rank: int, axis: int, batch: Shape) -> Node:
     return value
 
 
-@batched_form(Cholesky)
-@batched_form(Inverse)
-@batched_form(LogAbsDet)
-@batched_form(DetSign)
-@batched_form(Det)
-def _same(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
-    return Node(node.op, operands[0].value)
-
-
-@batched_form(InverseQuadratic)
-def _inverse_quadratic(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
-    a, b = operands
-    return Node(node.op, a.full(batch), b.full(batch))
-
-
 @batched_form(Solve)
 @batched_form(SolveTriangular)
 def _solve(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
@@ -66,3 +52,7 @@ def _solve(node: Node, operands: Sequence[Operand], batch: Shape) -> Node:
     flat = reshape(columns, (*core[:-1], product((core[-1], *batch))))
     solved = reshape(Node(node.op, a.value, flat), (*core, *batch))
     return transpose(solved, [*range(len(core), len(core) + rank), *range(len(core))])
+
+
+for _op in (ToeplitzInverse, ToeplitzSolve, ToeplitzInverseSums, DiagonalSums):
+    no_batched_form(_op, "Toeplitz matrices come into programs that are not batched any more")

@@ -58,10 +58,7 @@ def psum(x: TensorLike, axis_name: AxisName) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis_name : AxisName
-        Name that `vmap` was given for the axis.
+    x, axis_name : ...
 
     Returns
     -------
@@ -88,10 +85,7 @@ def pmean(x: TensorLike, axis_name: AxisName) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis_name : AxisName
-        Name that `vmap` was given for the axis.
+    x, axis_name : ...
 
     Returns
     -------
@@ -120,10 +114,7 @@ def pmax(x: TensorLike, axis_name: AxisName) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis_name : AxisName
-        Name that `vmap` was given for the axis.
+    x, axis_name : ...
 
     Returns
     -------
@@ -150,10 +141,7 @@ def pmin(x: TensorLike, axis_name: AxisName) -> Node:
 
     Parameters
     ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    axis_name : AxisName
-        Name that `vmap` was given for the axis.
+    x, axis_name : ...
 
     Returns
     -------

@@ -1,6 +1,7 @@
 """The table of batched forms: how each op is written when some inputs carry batch axes in front.
 
-The files beside this one fill the table by op family; `engine` reads it.
+The files beside this one fill the table by op family; `engine` reads it. Ops whose leading axes are a batch (`Op.core`)
+need no row.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from typing import Final, TypeAlias, TypeVar
 
 from consilience.errors import MissingRuleError
 from consilience.first_use import RowsByFamily
-from consilience.ir import Node, Op
+from consilience.ir import Node, Op, TupleType
 from consilience.ir.types import Shape
+from consilience.ops.control import Item
 from consilience.ops.shape import broadcast_to, expand_dims
 from consilience.record import Record
 
@@ -19,14 +21,8 @@ from consilience.record import Record
 class Operand(Record):
     """An input in its batched form.
 
-    Parameters
-    ----------
-    core : TensorVariable
-        The input of the node as it was written.
-    value : TensorVariable
-        One value for the whole batch, or one per batch position: batch axes first, then the core's.
-    batched : bool
-        Which of the two.
+    `core`: the input of the node as it was written. `value`: one value for the whole batch, or one per batch position:
+    batch axes first, then the core's. `batched`: which of the two.
     """
 
     core: Node
@@ -55,17 +51,14 @@ _FAMILIES: Final = {
     "call": "call python_call",
     "control": "control",
     "elementwise": "assertion elementwise parameter_check",
-    "factorisations": "factorisations",
-    "fourier": "correlation fourier",
     "index": "index",
-    "linalg": "linalg",
-    "matrix_equations": "matrix_equations matrix_functions",
+    "linalg": "linalg matrix_equations",
     "order": "order",
     "reduce": "collective reduce",
     "scan": "loop",
     "shape": "random shape",
     "sparse": "sparse.factorisation sparse.products",
-    "structured": "structured",
+    "state_space": "state_space",
 }
 BATCHED: Final = RowsByFamily[Batched](__package__, _OPS, _FAMILIES)
 NO_BATCHED: Final = RowsByFamily[str](__package__, _OPS, _FAMILIES)
@@ -91,11 +84,17 @@ def no_batched_form(op: type[Op], reason: str) -> None:
 def batched_row(node: Node) -> Batched:
     """The row for a node."""
     op = type(node.op)
-    row: Batched | None = BATCHED.get(op)
+    row: Batched | None = BATCHED.get(op) or (None if op.core is None else _in_front)
     if row is None:
         reason = NO_BATCHED.get(op, "its table has no row for this op")
         raise MissingRuleError(f"`{op.__name__}` cannot be vectorized: {reason}.")
     return row
+
+
+def _in_front(node: Node, operands: Sequence[Operand], batch: Shape) -> Node | list[Node]:
+    """Of an op whose leading axes are a batch already."""
+    made = Node(node.op, *(operand.full(batch) for operand in operands))
+    return [Node(Item(i), made) for i in range(len(made.type.items))] if isinstance(made.type, TupleType) else made
 
 
 def missing() -> list[str]:
@@ -104,5 +103,5 @@ def missing() -> list[str]:
         name
         for name, op in Op.classes.items()
         if op.__module__.startswith("consilience.ops.") and not name.startswith("_")
-        if op not in BATCHED and op not in NO_BATCHED
+        if op.core is None and op not in BATCHED and op not in NO_BATCHED
     )

@@ -93,10 +93,7 @@ def _without_failures(function: Callable[..., tuple[list[Any], Any]]) -> Callabl
 def in_double_precision(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that JAX compiles when it is called, and that a caller's own `jit` takes in.
 
-    Raises
-    ------
-    DtypeError
-        When called, inside a transformation of JAX with double precision switched off.
+    Raises DtypeError when called, inside a transformation of JAX with double precision switched off.
     """
     compiled = jax.jit(function)
 

@@ -93,15 +93,8 @@ def _batched(arrays: Any, axes: Any, *, there: Map, back: Map, count: int, resul
 def with_pullback(value: Map, pull: Callable[[Any, Any, Any], Sequence[Any]]) -> Map:
     """A function of arrays whose derivative is given backwards; forwards it is the transpose of that, by JAX.
 
-    Parameters
-    ----------
-    pull : callable
-        Of the arrays, the results and their cotangents; gives a cotangent for each array.
-
-    Raises
-    ------
-    GraphError
-        Where derivatives forwards are asked for, if JAX cannot transpose it.
+    `pull`: of the arrays, the results and their cotangents; gives a cotangent for each array. Raises GraphError where
+    derivatives forwards are asked for, if JAX cannot transpose it.
     """
 
     @jax.custom_jvp  # type: ignore[untyped-decorator]  # JAX may not be there

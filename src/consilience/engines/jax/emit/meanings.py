@@ -37,10 +37,7 @@ OK: Final = np.int32(Status.OK)
 class JaxEvaluation:
     """One evaluation of a graph; rules tell it where there is no value.
 
-    Attributes
-    ----------
-    status
-        Int32 of the bits of `Status`.
+    `status`: int32 of the bits of `Status`.
     """
 
     xp = XP
@@ -88,10 +85,7 @@ def forms(node: Node) -> list[Any]:
 def opaque(node: Node, *operands: Any) -> Any:
     """The NumPy meaning of a node, called by JAX: no accelerator computes it. NaN where there is no value.
 
-    Raises
-    ------
-    MissingRuleError
-        Where there is none.
+    Raises MissingRuleError where there is none.
     """
     meaning = IN_NUMPY.get(type(node.op))
     if meaning is None:

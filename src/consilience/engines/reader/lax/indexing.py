@@ -90,10 +90,7 @@ def _scatter(
 ) -> Any:
     """An array with windows that are replaced, or added to; those that reach beyond its ends are left out.
 
-    Parameters
-    ----------
-    body : object, optional
-        What stands there and an update in, a new value out, as lists of one (`.at[…].apply`).
+    `body`: what stands there and an update in, a new value out, as lists of one (`.at[…].apply`).
     """
     numbers = dimension_numbers
     if body is not None:
@@ -221,22 +218,13 @@ def _places(
 ) -> tuple[list[Any], Any]:
     """One index array per axis of the operand, all of one rank, and where all of them are valid (None: everywhere).
 
-    Parameters
-    ----------
-    shape : sequence of int
-        Of the operand.
-    starts : object
-        int[batch axes …, number of mapped axes].
-    rank : int
-        Of the result, or of the updates.
-    batch : sequence of int
-        Its axes that are those of `starts`, in order.
-    offsets : dict of int to int
-        Axis of the operand -> axis of the result that its window runs along.
-    mapped : sequence of int
-        Axes of the operand that the last axis of `starts` counts.
-    batching : dict of int to int
-        Axis of the operand -> axis of `starts` that it runs together with.
+    `shape`: of the operand.
+    `starts`: int[batch axes …, number of mapped axes].
+    `rank`: of the result, or of the updates.
+    `batch`: its axes that are those of `starts`, in order.
+    `offsets`: axis of the operand -> axis of the result that its window runs along.
+    `mapped`: axes of the operand that the last axis of `starts` counts.
+    `batching`: axis of the operand -> axis of `starts` that it runs together with.
     """
     lead = starts.static_shape[:-1]
     starts = starts.astype("int64")

@@ -19,10 +19,7 @@ def _sort(*operands: Any, dimension: int, num_keys: int, **_: Any) -> Any:
 def in_order(operands: Sequence[Any], axis: int, keys: Sequence[tuple[int, bool]]) -> list[Any]:
     """Arrays in the order of one or several of them; equal ones keep their order.
 
-    Parameters
-    ----------
-    keys : sequence of tuple of (int, bool)
-        Which of the operands, the first one first, and whether they ascend.
+    `keys`: which of the operands, the first one first, and whether they ascend.
     """
     if list(keys) == [(0, True)] and len(operands) == 1:
         return [pt.sort(operands[0], axis=axis)]

@@ -50,10 +50,7 @@ def _is_neutral(value: Any, name: str) -> bool:
 def taken_together(name: str | None, body: Body, values: Tensors, starts: Tensors, axes: Sequence[int]) -> Tensors:
     """Values along axes taken together with an initial one.
 
-    Parameters
-    ----------
-    name : str or None
-        Of the operation that the body consists of, where it is one.
+    `name`: of the operation that the body consists of, where it is one.
     """
     lengths = [values[0].static_shape[a] for a in axes]
     shape = [n for a, n in enumerate(values[0].static_shape) if a not in axes]
@@ -93,14 +90,9 @@ def taken_by_windows(
 ) -> Tensors:
     """Windows taken together, one axis after the other; those that hold all that comes before are cumulative sums.
 
-    Parameters
-    ----------
-    sizes, strides, spread : sequence of int
-        Of windows: their lengths, the steps between them and between their elements.
-    inner : sequence of int
-        Of operands: the steps between their elements, and what comes before and behind.
-    padding : object
-        Of operands: the steps between their elements, and what comes before and behind.
+    `sizes`, `strides`, `spread`: of windows: their lengths, the steps between them and between their elements. `inner`:
+    of operands: the steps between their elements, and what comes before and behind. `padding`: of operands: the steps
+    between their elements, and what comes before and behind.
     """
     rank = values[0].ndim
     wide = [a for a in range(rank) if sizes[a] > 1]
@@ -169,18 +161,11 @@ def convolved(
 ) -> Any:
     """Sums of products of a kernel with windows: these are read by index arrays, and one product does the rest.
 
-    Parameters
-    ----------
-    layout : Layout
-        Of operand, kernel and result: which axis is the batch (or output feature), the feature, and the places.
-    inner : sequence of int
-        Steps between the elements of the operand, with zeros between them.
-    spread : sequence of int
-        The same of the kernel.
-    turned : object
-        Whether the kernel is read backwards, by axis.
-    groups : int
-        Of features, or `batches` groups of the batch.
+    `layout`: of operand, kernel and result: which axis is the batch (or output feature), the feature, and the places.
+    `inner`: steps between the elements of the operand, with zeros between them.
+    `spread`: the same of the kernel.
+    `turned`: whether the kernel is read backwards, by axis.
+    `groups`: of features, or `batches` groups of the batch.
     """
     (batch, feature, places), (out, within, own), (out_batch, out_feature, out_places) = layout
     rank = len(places)

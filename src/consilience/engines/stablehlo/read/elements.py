@@ -25,18 +25,11 @@ from consilience.record import Record
 class HloCall(Record, eq=False):
     """One operation and what its rule may ask for.
 
-    Parameters
-    ----------
-    operation : MlirOperation
-        As it is written.
-    forms : list of Form or None
-        Of the results; None for what is no tensor.
-    region : callable
-        Values of an inner block at given arguments; further ones: by number.
-    function : callable
-        Values of a function of the module at given arguments.
-    scalar : bool
-        The operation belongs to a body on scalars that is computed for whole arrays at once.
+    `operation`: as it is written.
+    `forms`: of the results; None for what is no tensor.
+    `region`: values of an inner block at given arguments; further ones: by number.
+    `function`: values of a function of the module at given arguments.
+    `scalar`: the operation belongs to a body on scalars that is computed for whole arrays at once.
     """
 
     operation: MlirOperation
@@ -73,12 +66,7 @@ HLO: Final = Rules()
 def as_lax(primitive: str, count: int | None = None, **settings: Callable[[HloCall], Any]) -> Rule:
     """The rule of an operation that is one of lax.
 
-    Parameters
-    ----------
-    count : int, optional
-        Of its operands; further ones tell lengths, which are known.
-    **settings : callable
-        Parameters, from the call.
+    `count`: of its operands; further ones tell lengths, which are known. `**settings`: parameters, from the call.
     """
     rule = LAX[primitive]
 

@@ -25,16 +25,8 @@ from consilience.ops.scan import scan
 class CountedLoop:
     """Rows that the body of a loop reads and writes in the order of its steps.
 
-    Parameters
-    ----------
-    steps : int
-        How many there are.
-    counters : dict of object to int
-        Leaf -> its number in the first step; it grows by 1.
-    fixed : set
-        Arrays that are the same in all steps.
-    carried : set
-        Leaves of what changes.
+    `steps`: how many there are. `counters`: leaf -> its number in the first step; it grows by 1. `fixed`: arrays that
+    are the same in all steps. `carried`: leaves of what changes.
     """
 
     def __init__(self, steps: int, counters: dict[Any, int], fixed: set[Any], carried: set[Any]) -> None:

@@ -32,26 +32,15 @@ _SHOWN: Final = 90
 class MlirOperation(Record, eq=False):
     """One operation.
 
-    Parameters
-    ----------
-    name : str
-        With its dialect, as in `stablehlo.add`.
-    results : list of str
-        Names of the values it gives: `%0`, or `%0#0`, `%0#1`.
-    operands : list of str
-        Names of values.
-    words : list of str
-        Bare words of the pretty form, in order: `GT`, `FLOAT`.
-    attributes : dict
-        By name; a pretty form's own are among them.
-    regions : list of MlirBlock
-        Inner blocks.
-    types : list of str
-        Of operands and results, as they are written; `arrow` tells where the results begin (None: no arrow).
-    line : int
-        Where it stands, and the line itself.
-    text : str
-        Where it stands, and the line itself.
+    `name`: with its dialect, as in `stablehlo.add`.
+    `results`: names of the values it gives: `%0`, or `%0#0`, `%0#1`.
+    `operands`: names of values.
+    `words`: bare words of the pretty form, in order: `GT`, `FLOAT`.
+    `attributes`: by name; a pretty form's own are among them.
+    `regions`: inner blocks.
+    `types`: of operands and results, as they are written; `arrow` tells where the results begin (None: no arrow).
+    `line`: where it stands, and the line itself.
+    `text`: where it stands, and the line itself.
     """
 
     name: str

@@ -117,12 +117,7 @@ def evaluated(
 ) -> Tensors:
     """Values that a block returns.
 
-    Parameters
-    ----------
-    outer : ChainMap, optional
-        Values of names around it.
-    scalar : bool, default False
-        A body on scalars is computed for arrays of any shape.
+    `outer`: values of names around it. `scalar`: a body on scalars is computed for arrays of any shape.
     """
     own = dict(zip((name for name, _ in block.arguments), arguments, strict=True))
     known: ChainMap[str, Any] = ChainMap(own) if outer is None else outer.new_child(own)

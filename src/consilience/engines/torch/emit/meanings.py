@@ -37,10 +37,7 @@ class NoValueError(ExecutionError):
 class TorchEvaluation:
     """One evaluation of a graph.
 
-    Parameters
-    ----------
-    device : str
-        Where constants and lengths are made; the tensors given are there already.
+    `device`: where constants and lengths are made; the tensors given are there already.
     """
 
     xp = XP
@@ -110,10 +107,7 @@ def to_tensor(x: Array, device: Any) -> Any:
 def opaque(run: TorchEvaluation, node: Node, *operands: Any) -> Any:
     """The NumPy meaning of a node, on the processor.
 
-    Raises
-    ------
-    MissingRuleError
-        Where there is none.
+    Raises MissingRuleError where there is none.
     """
     meaning = IN_NUMPY.get(type(node.op))
     if meaning is None:

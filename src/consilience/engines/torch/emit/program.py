@@ -28,10 +28,7 @@ Array = npt.NDArray[Any]
 def on_device(leaves: Sequence[Node], outputs: Sequence[Node]) -> Callable[..., list[Any]]:
     """A function of tensors in the order of the leaves, all on one device: values of the outputs, on that device.
 
-    Raises
-    ------
-    Exception
-        What the function itself raises where there is no value: `ExecutionError`s with NumPy's words.
+    Raises Exception: what the function itself raises where there is no value: `ExecutionError`s with NumPy's words.
     """
 
     def values(*given: Any) -> list[Any]:

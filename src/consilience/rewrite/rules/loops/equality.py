@@ -18,10 +18,7 @@ NO_RULES = RuleTable(())
 def equal_states(states: Mapping[Node, tuple[Node, Node]]) -> dict[Node, Node]:
     """For every leaf the first leaf that is equal to it.
 
-    Parameters
-    ----------
-    states : mapping of TensorVariable to tuple of (TensorVariable, TensorVariable)
-        Leaf -> its initial and its next value.
+    `states`: leaf -> its initial and its next value.
     """
     groups = alike(states)
     while True:

@@ -1,0 +1,1 @@
+"""What is known of a graph: which axes follow which, what it costs, what its values depend on."""

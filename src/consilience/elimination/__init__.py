@@ -1,0 +1,26 @@
+"""Densities made easier and equal: variables summed out or integrated out, rows of data as their statistics.
+
+Factors, random variables and placeholders enter, nodes leave; of models it knows nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from consilience.ir import Node
+
+
+class NamedVariable(Protocol):
+    """A random variable with the name that messages call it by."""
+
+    @property
+    def name(self) -> str:
+        """The user's name."""
+
+    @property
+    def node(self) -> Node:
+        """The random variable."""
+
+    @property
+    def continuous(self) -> bool:
+        """Whether its values are floats."""

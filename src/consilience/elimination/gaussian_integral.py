@@ -1,0 +1,266 @@
+"""Variables in which a log density is quadratic, integrated out of it together, and drawn again given all others.
+
+Factors of a density in, factors without the variables out. A quadratic function is known by its slope and curvature,
+which derivatives of the graph give: no form of model is asked for, and none needs a rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from consilience.analysis.separability import links
+from consilience.elimination import NamedVariable
+from consilience.elimination.addends import total
+from consilience.elimination.polynomial import degrees
+from consilience.errors import ModelError
+from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.ops.elementwise import StopGradient, apply, cast
+from consilience.ops.index import getitem
+from consilience.ops.linalg import cholesky, diagonal, solve_triangular
+from consilience.ops.random import draw
+from consilience.ops.reduce import reduce
+from consilience.ops.shape import reshape
+from consilience.record import Record
+from consilience.rewrite.rules import simplify
+from consilience.transforms.gradient import gradient
+from consilience.transforms.vectorize import vectorize
+
+# Elements up to which a dense factor is taken without a look at the pattern, and the share of a dense factor's entries
+# above which it is taken in any case.
+SMALL: Final = 24
+FULL: Final = 0.3
+MOST_PARTNERS: Final = 64  # of an element in the band; those with more have full columns
+
+
+class NormalIntegral(Record, eq=False):
+    """The integral over variables that are jointly normal given all others, and draws of them.
+
+    Parameters
+    ----------
+    kind : str
+        The factor of their precision, in words.
+    joined : int
+        Elements of the largest set that are not independent of each other.
+    value : TensorVariable
+        The logarithm of the integral, a scalar.
+    drawn : sequence of callable
+        Each variable given all others, from a key that is the same for all of them.
+    """
+
+    kind: str
+    joined: int
+    value: Node
+    drawn: Sequence[Callable[[Node], Node]]
+
+
+def is_quadratic(term: Node, leaves: Sequence[Node]) -> bool:
+    """Whether a log density is a quadratic function of all leaves together, or does not depend on them."""
+    return not _acts(term, leaves) or _curvature([term], leaves) is not None
+
+
+def listed(variables: Sequence[NamedVariable]) -> str:
+    """Names of variables, for messages."""
+    return " and ".join(f"`{v.name}`" for v in variables)
+
+
+def _acts(node: Node, leaves: Sequence[Node]) -> bool:
+    return not set(leaves).isdisjoint(topological([node]))
+
+
+def _size(leaf: Node) -> int:
+    return math.prod(n for n in leaf.static_shape if isinstance(n, int))
+
+
+def _part(whole: Node, start: int, leaf: Node) -> Node:
+    if whole.static_shape == leaf.static_shape and start == 0:
+        return cast(whole, leaf.dtype)
+    part = whole[start : start + _size(leaf)]
+    return cast(reshape(part, leaf.static_shape), leaf.dtype)
+
+
+class _Curvature(Record, eq=False):
+    """A quadratic log density of one tensor: `moved` is its second derivative times a direction."""
+
+    point: Node
+    value: Node
+    slope: Node
+    direction: Node
+    moved: Node
+
+
+def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = False) -> _Curvature | None:
+    """What is known of the sum of the terms; None where it is not quadratic."""
+    if separable:
+        (point,) = leaves
+    else:
+        point = tensor_input("float64", (sum(_size(leaf) for leaf in leaves),))
+        parts: dict[Node, Node] = {}
+        start = 0
+        for leaf in leaves:
+            parts[leaf] = _part(point, start, leaf)
+            start += _size(leaf)
+        terms = substitute(terms, parts)
+    (value,) = simplify([total(terms)], keep=[point])
+    slope = gradient(value, point)
+    direction = tensor_input(point.dtype, point.static_shape)
+    (moved,) = simplify([gradient(reduce("sum", slope * direction), point)])
+    if _acts(moved, [point]):
+        if degrees([value], [point])[0] > 2:
+            return None
+        (moved,) = simplify(substitute([moved], {point: constant(np.zeros(point.static_shape), point.dtype)}))
+    return _Curvature(point, value, slope, direction, moved)
+
+
+class _Factor(Record, eq=False):
+    """A factor of the precision: `solved` divides by it, `spread` makes deviations of standard normal numbers.
+
+    Parameters
+    ----------
+    logs : TensorVariable
+        Of which the sum is half the logarithm of the determinant of the covariance.
+    once : bool
+        Whether only first derivatives of the factor are known.
+    """
+
+    kind: str
+    joined: int
+    logs: Node
+    solved: Callable[[Node], Node]
+    spread: Callable[[Node], Node]
+    once: bool = False
+
+
+def normal_integral(
+    terms: Sequence[Node], leaves: Sequence[Node], variables: Sequence[NamedVariable]
+) -> NormalIntegral:
+    """The logarithm of the integral of exp(the sum of the terms), and draws of the distribution that they are of.
+
+    Raises
+    ------
+    ModelError
+        Where the log density is not quadratic in the variables.
+    """
+    separable = len(leaves) == 1 and _is_separable(terms, leaves[0])
+    known = _curvature(terms, leaves, separable)
+    if known is None or not _acts(known.moved, [known.direction]):
+        what = "not quadratic in" if known is None else "constant in"
+        raise ModelError(f"the log density is {what} {listed(variables)}, so that no normal distribution follows.")
+
+    def at(node: Node, where: Node) -> Node:
+        return substitute([node], {known.point: where})[0]
+
+    shape = known.point.static_shape
+    factor = _diagonal(known) if separable else _factor(known)
+    # A step from zero, and one more from there, which takes away what the first one rounded. The value is flat at the
+    # mean; derivatives pass through the second step, so that second ones are right, too.
+    near = Node(StopGradient(), factor.solved(at(known.slope, constant(np.zeros(shape), known.point.dtype))))
+    mean = near + factor.solved(at(known.slope, near))
+    flat = Node(StopGradient(), mean) if factor.once else mean
+    spreads = reduce("sum", factor.logs) if factor.logs.ndim else factor.logs
+    value = at(known.value, flat) + spreads + _size(known.point) * math.log(2 * math.pi) / 2
+
+    def part(start: int, leaf: Node, key: Node) -> Node:
+        return _part(mean + factor.spread(draw("random_normal", key, shape)), start, leaf)
+
+    starts = np.cumsum([0, *(_size(leaf) for leaf in leaves)])
+    drawn = [partial(part, int(start), leaf) for start, leaf in zip(starts, leaves, strict=False)]
+    return NormalIntegral(factor.kind, factor.joined, value, drawn)
+
+
+def _diagonal(known: _Curvature) -> _Factor:
+    (curved,) = substitute(
+        [known.moved], {known.direction: constant(np.ones(known.point.static_shape), known.point.dtype)}
+    )
+    deviation = apply("reciprocal", apply("sqrt", -curved))
+    return _Factor(
+        "normal, each element alone",
+        1,
+        apply("log", deviation),
+        lambda right: right * apply("square", deviation),
+        lambda noise: noise * deviation,
+    )
+
+
+def _factor(known: _Curvature) -> _Factor:
+    (size,) = known.point.static_shape
+    assert isinstance(size, int)
+    found = _sparse(known, size) if size > SMALL else None
+    if found is not None:
+        return found
+    (curved,) = vectorize([known.moved], {known.direction: constant(np.eye(size))})
+    factor = cholesky(-curved)
+
+    def spread(noise: Node) -> Node:
+        return solve_triangular(factor, noise, lower=True, trans=1)
+
+    return _Factor(
+        "normal, by a dense factor",
+        size,
+        -apply("log", diagonal(factor)),
+        lambda right: spread(solve_triangular(factor, right, lower=True)),
+        spread,
+    )
+
+
+def _sparse(known: _Curvature, size: int) -> _Factor | None:
+    """By a sparse factor, or none where the pattern depends on what is not known yet, or is nearly full."""
+    from scipy import sparse as matrices
+    from scipy.sparse.csgraph import connected_components
+
+    from consilience.elimination.curvature_pattern import pattern_of
+    from consilience.native.colouring import colours_of
+    from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
+    from consilience.ops.sparse.variable import SparseVariable
+
+    pattern = pattern_of(known.value, known.point, MOST_PARTNERS)
+    if pattern is None or pattern.sums.nnz:
+        return None
+    pairs, shared = pattern.pairs.tocsr(), pattern.shared
+    if not len(shared) and pairs.nnz == size:
+        return _diagonal(known)
+    # Columns that one product with the curvature tells apart, and full ones by themselves.
+    colours = colours_of(pairs)
+    count = int(colours.max()) + 1
+    colours[shared] = count + np.arange(len(shared))
+    seeds = np.zeros((count + len(shared), size))
+    seeds[colours, np.arange(size)] = 1.0
+    whole = pairs.tolil()
+    for column in shared:
+        whole[column, :] = whole[:, column] = True
+    entries = matrices.csr_matrix(whole)
+    entries.sort_indices()
+    rows = np.repeat(np.arange(size), np.diff(entries.indptr))
+    columns = entries.indices.astype(np.int64)
+    # What lies in a full row or column is read from the product that has nothing else.
+    is_full = np.zeros(size, bool)
+    is_full[shared] = True
+    source = np.where(is_full[rows], rows, columns)
+    target = np.where(is_full[rows], columns, rows)
+    (moved,) = vectorize([known.moved], {known.direction: constant(seeds)})
+    values = -getitem(reshape(moved, (-1,)), (constant(colours[source] * size + target),))
+    begins, places = constant(entries.indptr.astype(np.int32)), constant(columns.astype(np.int32))
+    joined = int(np.bincount(connected_components(entries, directed=False)[1]).max())
+    factor = sparse_cholesky(SparseVariable(values, places, begins, (size, size), "csr"))
+    held = constant_value(factor.L.indptr)
+    assert held is not None
+    if held[-1] > FULL * size * (size + 1) / 2:
+        return None
+    return _Factor(
+        "normal, by a sparse factor", joined, factor.logdet() * -0.5, factor.solve, factor.correlate, once=True
+    )
+
+
+def _is_separable(terms: Sequence[Node], leaf: Node) -> bool:
+    """Whether elements are independent of each other given all others."""
+    needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
+    return all(
+        needed <= {link.axis for link in (links(term, leaf) or {}).values()} for term in terms if _acts(term, [leaf])
+    )
+
+
+__all__ = ["NormalIntegral", "is_quadratic", "listed", "normal_integral"]

@@ -1,0 +1,87 @@
+"""Sums of trees at rows, from trees as `trees.write_trees` writes them.
+
+Written trees of draws and covariates enter; sums leave, one per draw, output and row.
+"""
+
+from __future__ import annotations
+
+from consilience.inference.trees import CONTINUOUS, ONE_HOT, TAG
+from consilience.native.mathematics import bits_float
+from consilience.native.typed_python import Array, boolean, f64, i64, native
+
+
+@native
+def follow(word: i64, kind: i64, value: f64) -> boolean:
+    """Whether a value goes to the left child of a written node."""
+    if value != value:
+        return (word & 1) == 0
+    cut = bits_float(word & ~TAG)
+    if kind == CONTINUOUS:
+        return value <= cut
+    if kind == ONE_HOT:
+        return value == cut
+    if not 0.0 <= value < 62.0:
+        return False
+    return (int(cut) >> int(value)) & 1 == 1
+
+
+@native
+def sum_trees(
+    words: Array[i64],
+    covariates: Array[f64],
+    kinds: Array[i64],
+    sizes: Array[i64],
+    skips: Array[i64],
+    found: Array[f64],
+) -> None:
+    """Sums of trees of every draw, f64[draw, ensemble, output, row].
+
+    words       of the draws, i64[draw, word]
+    covariates  f64[column, row]; NaN where a value is missing
+    sizes       numbers of draws, words of a draw, trees of a sum, ensembles, outputs, rows, and 1
+                where all columns have cuts and no value is missing
+    skips       memory, i64[word + 64]
+    """
+    draws = sizes[0]
+    width = sizes[1]
+    trees = sizes[2]
+    ensembles = sizes[3]
+    outputs = sizes[4]
+    n = sizes[5]
+    plain = sizes[6] == 1
+    for draw in range(draws):
+        own = words[draw * width :]
+        offset = bits_float(own[0])
+        at = 1
+        for ensemble in range(ensembles):
+            target = found[(draw * ensembles + ensemble) * outputs * n :]
+            for i in range(outputs * n):
+                target[i] = offset
+            for _ in range(trees):
+                root = at
+                waiting = 0
+                going = True
+                while going:  # where the right child of each node is
+                    if own[at] & TAG == 0:
+                        at += outputs
+                        going = waiting > 0
+                        if going:
+                            waiting -= 1
+                            skips[skips[width + waiting]] = at
+                    else:
+                        skips[width + waiting] = at
+                        waiting += 1
+                        at += 1
+                for i in range(n):
+                    place = root
+                    word = own[place]
+                    while word & TAG != 0:
+                        column = ((word & TAG) >> 1) - 1
+                        value = covariates[column * n + i]
+                        if plain:
+                            place = place + 1 if value <= bits_float(word & ~TAG) else skips[place]
+                        else:
+                            place = place + 1 if follow(word, kinds[column], value) else skips[place]
+                        word = own[place]
+                    for k in range(outputs):
+                        target[k * n + i] += bits_float(own[place + k])

@@ -1,0 +1,225 @@
+"""Which continuous variables of a model are integrated out before it is sampled, by what that costs and saves.
+
+A model and names of those that stay enter; names leave. Integrals are in `integrals`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from consilience.distributions.constraints import Real, RealVector
+from consilience.distributions.densities import density, density_of_data, support_of
+from consilience.distributions.improper import Flat, HalfFlat
+from consilience.distributions.random_variable import distribution_of
+from consilience.elimination.conjugate import family_of, statistics_of
+from consilience.elimination.integrals import Integral, acts
+from consilience.elimination.marginal import placeholders
+from consilience.elimination.polynomial import degrees, multipliers
+from consilience.errors import ModelError
+from consilience.ir import Node, substitute, topological
+from consilience.ir.side_tables import without_sources
+from consilience.model.model import Model
+from consilience.model.observation import slot_values
+from consilience.model.programs import TERMS, kept
+from consilience.model.summation import MOST, cost, without
+from consilience.model.variables import FreeVariable
+from consilience.ops.parameter_check import released
+from consilience.record import Record
+
+# Elements of variables that are integrated by default: of those that act on each other, as steps of a walk do, and of
+# those that are independent given the rest, which chains move well where they are few.
+TOGETHER: Final = 60
+ALONE: Final = 200
+# How many times the operations of the density as it is are worth it: where as many act on each other, and where not.
+TIMES_TOGETHER: Final = 12.0
+TIMES_ALONE: Final = 3.0
+
+
+class _Terms(Record, eq=False):
+    """The terms of a density over a placeholder per free variable, on its own scale."""
+
+    leaves: dict[str, Node]
+    priors: dict[str, Node]
+    others: list[Node]
+    batches: list[Node]
+
+    @property
+    def all(self) -> list[Node]:
+        return [*self.priors.values(), *self.others, *self.batches]
+
+
+def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of the continuous variables that are to be integrated out of the density, in the order of declaration.
+
+    Variables of many elements, normal or of a conjugate family given all others, as far as a log density without them
+    costs little more than one with them; and where something is left for chains to move.
+
+    Parameters
+    ----------
+    staying : collection of str, default ()
+        Names of variables that are not integrated out.
+    summed : sequence of str, default ()
+        Names of variables that are summed out as well.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> from consilience.model.integration import integrable
+    >>> with pm.Model() as model:
+    ...     scale = pm.HalfNormal("scale")
+    ...     level = pm.GaussianRandomWalk("level", sigma=scale, init_dist=pm.Normal.dist(), shape=80)
+    ...     y = pm.Normal("y", level, 1.0, observed=[0.5] * 80)
+    >>> integrable(model)
+    ('level',)
+    """
+    large = [v for v in model.free if v.name not in staying and v.name not in summed and _is_candidate(v)]
+    if not large or not any(v.continuous and v not in large for v in model.free):
+        return ()
+    names = tuple(v.name for v in large)
+    shapes = tuple(value.shape for value in slot_values(model)[1])
+    return kept(model.cache, "integrable", (names, tuple(summed), shapes), lambda: _chosen(model, large, summed))
+
+
+def _is_candidate(variable: FreeVariable) -> bool:
+    """Whether a variable is large enough, has the default map to the line and a proper distribution."""
+    shape = variable.node.static_shape
+    if not variable.continuous or not all(isinstance(n, int) for n in shape) or variable.size < TOGETHER:
+        return False
+    own = distribution_of(variable.node)
+    return variable.inside and not isinstance(own, Flat | HalfFlat)
+
+
+def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[str]) -> tuple[str, ...]:
+    with without_sources():
+        terms = _terms(model)
+        normal = _normal(terms, [v for v in candidates if _is_real(v)])
+        found = [v.name for v in normal]
+        for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
+            if variable not in normal and variable.size >= ALONE and _is_conjugate(terms, variable, found):
+                found.append(variable.name)
+    if not found:
+        return ()
+    left = [v for v in model.free if v.continuous and v.name not in found]
+    if not left:
+        return ()
+    before, _ = cost(model, summed, loops=True)
+    while found:
+        after, _ = cost(model, [*summed, *found], loops=True)
+        if after <= min(MOST, before * _times(model, [*summed, *found])):
+            break
+        found.pop()
+    return tuple(v.name for v in model.free if v.name in found)
+
+
+def _times(model: Model, names: Sequence[str]) -> float:
+    """How many times the operations of the density as it is are worth an integral that was written."""
+    made = without(model, names)
+    terms = made.cache.get(TERMS)
+    if terms is None:  # it could not be written
+        return 0.0
+    joined = max((one.joined for one in terms.sums if isinstance(one, Integral)), default=1)
+    small = min(v.size for v in made.marginalized if v.continuous) < ALONE
+    return TIMES_TOGETHER if joined >= TOGETHER else 0.0 if small else TIMES_ALONE
+
+
+def _terms(model: Model) -> _Terms:
+    given = placeholders(model.free)
+    data = {v.node: v.data for v in model.observed}
+    # As in `terms`: a weight of truth values says which data count, another one how many rows each stands for.
+    whole = [v for v in model.observed if v.weight is None or v.weight.dtype == "bool"]
+    batches = [v for v in model.observed if v not in whole]
+    groups = [
+        [density(v.node, given[v.node]) for v in model.free],
+        [*(density_of_data(v.node, v.data) for v in whole), *model.named_potentials.values()],
+        [density_of_data(v.node, v.data) for v in batches],
+    ]
+    priors, others, weighted = (released(substitute(group, {**given, **data})) for group in groups)
+    names = [v.name for v in model.free]
+    return _Terms({v.name: given[v.node] for v in model.free}, dict(zip(names, priors, strict=True)), others, weighted)
+
+
+def _is_real(variable: FreeVariable) -> bool:
+    return variable.transform is None and isinstance(support_of(variable.node), Real | RealVector)
+
+
+def _normal(terms: _Terms, candidates: Sequence[FreeVariable]) -> list[FreeVariable]:
+    """Variables in which the log density is quadratic together, the largest ones first, and hard to move."""
+    found: list[FreeVariable] = []
+    for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
+        leaves = [terms.leaves[v.name] for v in (*found, variable)]
+        own = [term for term in terms.all if acts(term, leaves)]
+        if max(degrees(own, leaves)) > 2 or any(acts(term, leaves) for term in terms.batches):
+            continue
+        if _is_hard(terms, variable) and (variable.size >= ALONE or _is_joint(terms, variable)):
+            found.append(variable)
+    return found
+
+
+def _is_hard(terms: _Terms, variable: FreeVariable) -> bool:
+    """Whether the curvature along a variable depends on unknown numbers in more than one way.
+
+    One number, as the scale of the noise of a regression, does not change what its coefficients look like.
+    """
+    leaf = terms.leaves[variable.name]
+    rest = [own for name, own in terms.leaves.items() if name != variable.name]
+    if any(acts(node, rest) for node in multipliers([terms.priors[variable.name]], [leaf])):
+        return True
+    scaling = set(topological(multipliers([term for term in terms.all if acts(term, [leaf])], [leaf])))
+    return len(scaling.intersection(rest)) > 1
+
+
+def _is_joint(terms: _Terms, variable: FreeVariable) -> bool:
+    """Whether elements act on each other, given all others."""
+    from consilience.analysis.separability import links
+
+    leaf = terms.leaves[variable.name]
+    needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
+    own = [links(term, leaf) or {} for term in terms.all if acts(term, [leaf])]
+    return not all(needed <= {link.axis for link in each.values()} for each in own)
+
+
+def _is_conjugate(terms: _Terms, variable: FreeVariable, others: Sequence[str]) -> bool:
+    leaf = terms.leaves[variable.name]
+    acting = [term for term in terms.all if acts(term, [leaf])]
+    if family_of(support_of(variable.node)) is None or any(acts(term, [leaf]) for term in terms.batches):
+        return False
+    if any(acts(term, [terms.leaves[name]]) for term in acting for name in others):
+        return False
+    return statistics_of(variable.node, leaf, acting) is not None
+
+
+def check(model: Model, names: Sequence[str], summed: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names, if these variables can be integrated out of the density together.
+
+    Raises
+    ------
+    ModelError
+        Where they cannot, with the reason; and where nothing would be left for chains to move.
+    """
+    free = {v.name: v for v in model.free}
+    for name in names:
+        if name not in free:
+            raise ModelError(
+                f"`integrate` names `{name}`, which is no free variable of the model; those are "
+                f"{', '.join(f'`{own}`' for own in free) or 'none'}."
+            )
+        if not free[name].continuous:
+            raise ModelError(
+                f"`integrate` names `{name}`, which is discrete; discrete variables are summed out without being named."
+            )
+    if not any(v.continuous and v.name not in names for v in model.free):
+        raise ModelError(
+            "`integrate` names all continuous variables, so nothing would be left for chains to move; leave out one."
+        )
+    operations, reason = cost(model, [*summed, *names])
+    if not math.isfinite(operations):
+        listed = ", ".join(f"`{name}`" for name in names)
+        raise ModelError(
+            f"{listed} cannot be integrated out: {reason}. Leave out `integrate`, or name other variables."
+        )
+    return tuple(v.name for v in model.free if v.name in names)
+
+
+__all__ = ["check", "integrable"]

@@ -1,0 +1,32 @@
+"""`pm.statespace`: structural time series and models by name (SARIMAX, VARMAX, ETS, dynamic factors) as state spaces.
+
+Components and orders in, an observed `pm.LinearGaussianStateSpace` with parameters and priors out; after sampling
+states, components, residuals, forecasts and impulse responses with labels.
+"""
+
+from typing import Any
+
+from consilience import absent
+from consilience.first_use import guard
+from consilience.statespace.components import (
+    Autoregressive,
+    Cycle,
+    FrequencySeasonality,
+    LevelTrend,
+    MeasurementError,
+    Regression,
+    TimeSeasonality,
+)
+from consilience.statespace.named_models import ETS, SARIMAX, VARMAX, DynamicFactor
+
+__all__ = [
+    "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "LevelTrend",
+    "MeasurementError", "Regression", "TimeSeasonality",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)
+
+
+guard(globals())

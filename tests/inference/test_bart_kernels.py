@@ -1,0 +1,75 @@
+"""The step method of regression trees: as CPython runs it, and on small data whose posterior is known by simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import consilience as pm
+
+SETTINGS: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
+
+
+def test_machine_code_and_cpython_make_the_same_trees() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(25, 2))
+    X[rng.uniform(size=(25, 2)) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0]) + 0.1 * rng.normal(size=25)
+    found = []
+    for compiled in (True, False):
+        with pm.Model():
+            mu = pm.BART("mu", X, y, m=3, split_rules=["continuous", "continuous"])
+            pm.Normal("y", mu, 0.1, observed=y)
+            step = pm.BARTStep([mu], compiled=compiled)
+            found.append(pm.sample(6, tune=6, chains=1, step=step, random_seed=1, **SETTINGS))
+    np.testing.assert_array_equal(found[0].sample_stats["mu_trees"], found[1].sample_stats["mu_trees"])
+
+
+def ranks(family: str, count: int, draws: int) -> np.ndarray:
+    """Ranks of the true function at three rows, and of the log density of the data, among draws of the posterior."""
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.uniform(size=20), rng.integers(0, 3, 20)])
+    scale = {"normal": np.array([-1.0, 1.0]), "bernoulli": np.array([0.0, 1.0]), "poisson": np.array([-0.5, 0.5])}
+    with pm.Model():
+        pm.BART("mu", X, scale[family], m=3, split_rules=["continuous", "subset"])
+        truths = pm.sample_prior_predictive(count, random_seed=3).prior["mu"].to_numpy()[0]
+    found = []
+    with pm.Model():
+        data = pm.Data("data", np.zeros(20, float if family == "normal" else int))
+        mu = pm.BART("mu", X, scale[family], m=3, split_rules=["continuous", "subset"])
+        if family == "normal":
+            pm.Normal("y", mu, 0.5, observed=data)
+        elif family == "bernoulli":
+            pm.Bernoulli("y", logit_p=mu, observed=data)
+        else:
+            pm.Poisson("y", pm.math.exp(mu), observed=data)
+        for number, truth in enumerate(truths):
+            y = {
+                "normal": lambda f: rng.normal(f, 0.5),
+                "bernoulli": lambda f: (rng.uniform(size=20) < 1 / (1 + np.exp(-f))) * 1,
+                "poisson": lambda f: rng.poisson(np.exp(f)),
+            }[family](truth)
+            pm.set_data({"data": y})
+            result = pm.sample(draws * 10, tune=300, chains=1, random_seed=number, **SETTINGS)
+            mus = result.posterior["mu"].to_numpy()[0, ::10]
+            level = {
+                "normal": lambda f, y=y: stats.norm.logpdf(y, f, 0.5),
+                "bernoulli": lambda f, y=y: stats.bernoulli.logpmf(y, 1 / (1 + np.exp(-f))),
+                "poisson": lambda f, y=y: stats.poisson.logpmf(y, np.exp(f)),
+            }[family]
+            both = np.column_stack([mus[:, [0, 7, 15]], mus.mean(axis=1), level(mus).sum(axis=1)])
+            own = np.array([*truth[[0, 7, 15]], truth.mean(), level(truth).sum()])
+            ties = rng.uniform(size=both.shape[1])
+            found.append(((both < own).sum(axis=0) + ties * ((both == own).sum(axis=0) + 1)) / (len(both) + 1))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("family", ["normal", "bernoulli", "poisson"])
+@pytest.mark.parametrize("count", [30, pytest.param(100, marks=pytest.mark.slow)])
+def test_ranks_of_functions_drawn_from_the_prior_are_uniform(family: str, count: int) -> None:
+    found = ranks(family, count, 60)
+    for column in found.T:
+        assert stats.kstest(column, "uniform").pvalue > 0.001, (family, column.mean())

@@ -1,0 +1,316 @@
+"""Sums of regression trees in models: fits, predictions, resuming, inputs of all kinds, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.errors import (
+    ConsilienceError,
+    ConvergenceWarning,
+    ModelError,
+    ParameterError,
+    SamplingError,
+    ShapeError,
+)
+
+SETTINGS: dict[str, Any] = {
+    "chains": 2, "random_seed": 1, "progressbar": False, "compute_convergence_checks": False
+}  # fmt: skip
+
+
+def friedman(n: int, p: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, p))
+    f = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    return X, f, f + rng.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[pm.Model, Any, np.ndarray]:
+    X, _, y = friedman(150)
+    with pm.Model() as model:
+        x = pm.Data("x", X)
+        mu = pm.BART("mu", x, y, m=20)
+        sigma = pm.HalfNormal("sigma", 2.0)
+        pm.Normal("y", mu, sigma, observed=y, shape=mu.shape)
+        result = pm.sample(300, tune=200, **SETTINGS)
+    return model, result, X
+
+
+def predicted(fitted: Any, X: np.ndarray) -> Any:
+    model, result, before = fitted
+    with model:
+        pm.set_data({"x": X})
+        try:
+            return pm.sample_posterior_predictive(
+                result, var_names=["mu", "y"], predictions=True, random_seed=1, progressbar=False
+            ).predictions
+        finally:
+            pm.set_data({"x": before})
+
+
+def test_a_function_at_new_rows_lies_within_its_intervals(fitted: Any) -> None:
+    X, f, _ = friedman(400, seed=7)
+    draws = predicted(fitted, X)["mu"].to_numpy().reshape(-1, 400)
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    assert np.sqrt(np.mean((draws.mean(axis=0) - f) ** 2)) < 0.35 * f.std()
+    assert 0.75 < np.mean((low < f) & (f < high)) < 1.0
+
+
+def test_trees_of_each_draw_give_its_function_at_the_rows(fitted: Any) -> None:
+    model, result, X = fitted
+    np.testing.assert_allclose(pm.bart.predict(result, X, model=model), result.posterior["mu"], atol=1e-9)
+
+
+def test_predictions_of_a_draw_have_its_own_function_and_scale(fitted: Any) -> None:
+    _, result, X = fitted
+    found = predicted(fitted, np.concatenate([X, X[:3]]))
+    mu, y = found["mu"].to_numpy(), found["y"].to_numpy()
+    np.testing.assert_allclose(mu[..., : len(X)], result.posterior["mu"], atol=1e-9)
+    np.testing.assert_allclose(mu[..., len(X) :], mu[..., :3], atol=1e-12)
+    sigma = result.posterior["sigma"].to_numpy()
+    assert abs(np.std((y - mu) / sigma[..., None]) - 1.0) < 0.02
+
+
+def test_a_run_resumed_from_its_checkpoint_has_the_same_bits(tmp_path: Path) -> None:
+    X, _, y = friedman(60)
+
+    def model() -> pm.Model:
+        with pm.Model() as made:
+            mu = pm.BART("mu", X, y, m=10)
+            pm.Normal("y", mu, pm.HalfNormal("sigma", 2.0), observed=y)
+        return made
+
+    settings = {**SETTINGS, "tune": 50}
+    whole = pm.sample(120, model=model(), **settings)
+    pm.sample(60, model=model(), save=pm.Save(checkpoint=tmp_path / "b"), **settings)
+    resumed = pm.resume(tmp_path / "b", model=model(), progressbar=False).extend(draws=120)
+    for group, name in (("posterior", "mu"), ("posterior", "sigma"), ("sample_stats", "mu_trees")):
+        np.testing.assert_array_equal(whole[group][name], resumed[group][name])
+
+
+def test_trees_go_to_files_and_predict_from_there(fitted: Any, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    model, result, X = fitted
+    result.to_zarr(tmp_path / "r.zarr")
+    loaded = xarray.open_datatree(tmp_path / "r.zarr", engine="zarr")
+    np.testing.assert_array_equal(
+        pm.bart.predict(loaded, X[:9], model=model), pm.bart.predict(result, X[:9], model=model)
+    )
+
+
+def test_functions_are_watched_at_their_rows(fitted: Any) -> None:
+    with fitted[0], pytest.warns(ConvergenceWarning):
+        checked = pm.sample(50, tune=50, chains=2, random_seed=1, progressbar=False)
+    assert checked.status != "converged"
+    assert "mu[" in checked.reason
+
+
+@pytest.mark.parametrize("rules", [None, {"kind": pm.bart.OneHotSplit}])
+@pytest.mark.parametrize("missing", [True, False])
+def test_missing_values_and_categories_split_rows(missing: bool, rules: Any) -> None:
+    rng = np.random.default_rng(3)
+    n = 240
+    kind = rng.choice(["a", "b", "c", "d"], n)
+    number = rng.normal(size=n)
+    absent = rng.uniform(size=n) < 0.3 if missing else np.zeros(n, bool)
+    f = np.where(np.isin(kind, ["a", "c"]), 2.0, -1.0) + np.where(absent, 3.0, np.sign(number))
+    frame = pd.DataFrame({"kind": pd.Categorical(kind), "number": np.where(absent, np.nan, number)})
+    y = f + 0.3 * rng.normal(size=n)
+    with pm.Model() as model:
+        mu = pm.BART("mu", frame, y, m=20, split_rules=rules)
+        pm.Normal("y", mu, 0.3, observed=y)
+        result = pm.sample(150, tune=150, **SETTINGS)
+    found = result.posterior["mu"].mean(("chain", "draw")).to_numpy()
+    assert np.sqrt(np.mean((found - f) ** 2)) < 0.25
+    again = pm.bart.predict(result, frame.iloc[::-1][["number", "kind"]], model=model)
+    np.testing.assert_allclose(again[..., ::-1], result.posterior["mu"], atol=1e-9)
+    with pytest.raises(ModelError, match="know nothing"):
+        pm.bart.predict(result, frame.iloc[:2].assign(kind="z"), model=model)
+    with pytest.raises(ModelError, match="no columns"):
+        pm.bart.predict(result, frame[["kind"]], model=model)
+
+
+@pytest.mark.parametrize("separate", [True, False])
+def test_vectors_of_functions_have_trees_of_their_own_or_share_them(separate: bool) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(120, 2))
+    f = np.stack([np.where(X[:, 0] > 0.5, 2.0, -2.0), np.where(X[:, 0] > 0.5, -1.0, 1.0)])
+    y = f + 0.3 * rng.normal(size=f.shape)
+    with pm.Model() as model:
+        mu = pm.BART("mu", X, y, m=10, shape=(2, 120), separate_trees=separate)
+        pm.Normal("y", mu, 0.3, observed=y)
+        result = pm.sample(150, tune=100, **SETTINGS)
+    assert np.sqrt(np.mean((result.posterior["mu"].mean(("chain", "draw")) - f) ** 2)) < 0.2
+    np.testing.assert_allclose(pm.bart.predict(result, X, model=model), result.posterior["mu"], atol=1e-9)
+
+
+def test_two_sums_of_trees_part_an_effect_from_a_mean() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(300, 2))
+    z = rng.integers(0, 2, 300)
+    effect = np.where(X[:, 1] > 0.5, 2.0, 0.0)
+    y = 3.0 * X[:, 0] + effect * z + 0.3 * rng.normal(size=300)
+    with pm.Model():
+        mu = pm.BART("mu", X, y, m=20)
+        tau = pm.BART("tau", X, y - y.mean(), m=10)
+        pm.Normal("y", mu + tau * z, pm.HalfNormal("sigma", 1.0), observed=y)
+        result = pm.sample(200, tune=200, **SETTINGS)
+    found = result.posterior["tau"].mean(("chain", "draw")).to_numpy()
+    assert np.corrcoef(found, effect)[0, 1] > 0.9
+    assert float(result.sample_stats["mu_accepted"].min()) == 1.0  # quadratic in both
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "log scale", "joined rows"])
+def test_trees_move_under_any_density(family: str) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(300, 2))
+    f = np.where(X[:, 0] > 0.5, 1.0, -1.0)
+    with pm.Model():
+        if family == "bernoulli":
+            y = (rng.uniform(size=300) < 1 / (1 + np.exp(-2 * f))) * 1.0
+            mu = pm.BART("mu", X, y, m=20)
+            pm.Bernoulli("y", logit_p=2.0 * mu, observed=y.astype(int))
+        elif family == "poisson":
+            y = rng.poisson(np.exp(1.0 + f))
+            mu = pm.BART("mu", X, np.log(y + 0.5), m=20)
+            pm.Poisson("y", pm.math.exp(1.0 + mu), observed=y)
+        elif family == "log scale":
+            y = rng.normal(0.0, np.exp(f))
+            mu = pm.BART("mu", X, np.log(np.abs(y) + 0.1), m=20)
+            pm.Normal("y", 0.0, pm.math.exp(mu), observed=y)
+        else:  # rows that depend on each other
+            y = f + 0.3 * rng.normal(size=300)
+            mu = pm.BART("mu", X, y, m=20)
+            change = pt.concatenate([mu[:1], mu[1:] - mu[:-1]])
+            pm.Normal("y", change, 0.4, observed=np.concatenate([y[:1], np.diff(y)]))
+        result = pm.sample(300, tune=300, **SETTINGS)
+    found = result.posterior["mu"].mean(("chain", "draw")).to_numpy()
+    assert np.corrcoef(found, f)[0, 1] > 0.9
+    assert 0.1 < float(result.sample_stats["accepted"].mean()) < 1.0
+
+
+def test_draws_of_the_prior_have_its_mean_and_spread() -> None:
+    X, _, y = friedman(50)
+    with pm.Model():
+        pm.BART("mu", X, y, m=10)
+        prior = pm.sample_prior_predictive(400, random_seed=1).prior["mu"].to_numpy()[0]
+    assert abs(prior.mean() - y.mean()) < 0.3 * y.std()
+    assert abs(prior.std(axis=0).mean() / y.std() - 1.0) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ({"m": 0}, ParameterError, "`m`"),
+        ({"m": 10**6}, ParameterError, "`m`"),
+        ({"m": 2.5}, ParameterError, "`m`"),
+        ({"alpha": 1.5}, ParameterError, "`alpha`"),
+        ({"beta": -1}, ParameterError, "`beta`"),
+        ({"response": "linear"}, ParameterError, "response"),
+        ({"trees": 3}, TypeError, "no argument `trees`"),
+        ({"split_prior": [1.0]}, ParameterError, "split_prior"),
+        ({"split_rules": ["continuous"]}, ParameterError, "split_rules"),
+        ({"split_rules": ["curved", "continuous"]}, ParameterError, "split_rules"),
+        ({"X": np.full((8, 2), np.inf)}, ParameterError, "infinite"),
+        ({"X": np.zeros((8, 0))}, ShapeError, "no columns"),
+        ({"X": np.zeros((0, 2))}, ShapeError, "no rows"),
+        ({"X": np.zeros(8)}, ShapeError, "rows, columns"),
+        ({"X": np.column_stack([np.zeros(8), np.full(8, np.nan)])}, ParameterError, "no values"),
+        ({"Y": np.full(8, np.nan)}, ParameterError, "`Y`"),
+        ({"X": [["a", "b"]] * 8}, ParameterError, "categories"),
+    ],
+)
+def test_arguments_out_of_range_are_refused_by_name(given: dict[str, Any], error: type[Exception], told: str) -> None:
+    full = {"X": np.zeros((8, 2)) + np.arange(8.0)[:, None], "Y": np.arange(8.0), **given}
+    with pm.Model(), pytest.raises(error, match=told):
+        pm.BART("mu", **full)
+
+
+def test_random_covariates_are_refused() -> None:
+    X, _, y = friedman(20)
+    with pm.Model():
+        first = pm.BART("first", X, y)
+        with pytest.raises(ModelError, match="random"):
+            pm.BART("second", first[:, None], y)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pm.find_MAP(progressbar=False),
+        lambda: pm.fit_laplace(),
+        lambda: pm.fit(10, progressbar=False),
+        lambda: pm.sample_smc(10, progressbar=False),
+        lambda: pm.sample(10, step=pm.NUTS(["mu"]), progressbar=False),
+        lambda: pm.sample(10, step=pm.Slice(["mu"]), progressbar=False),
+        lambda: pm.sample(10, step=pm.BARTStep(["sigma"]), progressbar=False),
+        lambda: pm.marginalize(pm.modelcontext(None), "mu"),
+        lambda: pm.collapse(pm.modelcontext(None), "mu"),
+    ],
+    ids=["find_MAP", "laplace", "fit", "smc", "NUTS", "Slice", "BARTStep", "marginalize", "collapse"],
+)
+def test_what_cannot_move_trees_says_so(call: Any) -> None:
+    X, _, y = friedman(20)
+    with pm.Model():
+        mu = pm.BART("mu", X, y, m=3)
+        pm.Normal("y", mu, pm.HalfNormal("sigma", 1.0), observed=y)
+        with pytest.raises((ConsilienceError, SamplingError), match=r"`(mu|sigma)`"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((12, 1)),
+        np.zeros((1, 2)),
+        np.tile([[0.0, 1.0]], (12, 1)),
+        np.random.default_rng(0).uniform(size=(12, 40)),
+    ],
+    ids=["constant", "one row", "duplicates", "more columns than rows"],
+)
+def test_covariates_without_much_to_split_are_sampled(X: np.ndarray) -> None:
+    y = np.random.default_rng(1).normal(size=len(X))
+    with pm.Model():
+        mu = pm.BART("mu", X, y, m=5)
+        pm.Normal("y", mu, 1.0, observed=y)
+        result = pm.sample(50, tune=50, **SETTINGS)
+    assert np.isfinite(result.posterior["mu"]).all()
+
+
+def test_inclusion_and_importance_find_the_column_that_matters() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.uniform(size=(150, 3))
+    y = 4.0 * X[:, 1] + 0.2 * rng.normal(size=150)
+    with pm.Model() as model:
+        mu = pm.BART("mu", X, y, m=10)
+        pm.Normal("y", mu, 0.2, observed=y)
+        result = pm.sample(100, tune=100, **SETTINGS)
+    shares, names = pm.bart.get_variable_inclusion(result, labels=["a", "b", "c"], model=model)
+    assert names == ["a", "b", "c"]
+    assert shares.argmax() == 1
+    assert abs(shares.sum() - 1.0) < 1e-12
+    found = pm.bart.compute_variable_importance(result, "mu", model=model, samples=40, random_seed=1)
+    assert found["indices"][0] == 1
+    assert found["r2_mean"][0] > 0.8
+    assert abs(found["r2_mean"][-1] - 1.0) < 1e-9
+
+
+def test_pictures_are_drawn(fitted: Any) -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    model, result, _ = fitted
+    with model:
+        assert len(pm.bart.plot_pdp(result, var_idx=[0, 3], samples=20, random_seed=1)) == 2
+        assert len(pm.bart.plot_ice(result, var_idx=[0], samples=20, instances=5, random_seed=1)) == 1
+        assert len(pm.bart.plot_convergence(result)) == 2
+        assert pm.bart.plot_variable_importance(result, samples=10, random_seed=1) is not None
+        assert pm.bart.plot_variable_inclusion(result) is not None
