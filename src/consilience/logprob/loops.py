@@ -456,13 +456,8 @@ class _States:
             series = self.mapped(following)
         before = (initial, *before)
         self.moved[state] = (series, before)
-        length = self.over_length()
         joined = concatenate(promote([stack(list(before), 0), series])[0], 0)
-        self.over[state] = getitem(joined, slice(0, length))
-
-    def over_length(self) -> Node:
-        """Number of steps."""
-        return next(iter(self.over.values())).shape[0]
+        self.over[state] = getitem(joined, slice(0, length_of(series.static_shape[0])))
 
     def _run(self, group: Sequence[Node]) -> None:
         """States that depend on themselves: a loop of them."""

@@ -7,7 +7,7 @@ distribution declares (`Distribution.continued`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from consilience.ir.side_tables import describe, without_sources
 from consilience.model.observation import slot_values
 from consilience.model.predictive import compiled_draws, stream_of_draws, with_seeds
 from consilience.model.programs import values_of_draws
-from consilience.model.variables import ModelVariables
+from consilience.model.variables import FreeVariable, ModelVariables, ObservedVariable
 from consilience.ops.elementwise import cast
 from consilience.ops.index import At, Index, NewAxis
 from consilience.ops.reduce import Reduce, Softmax
@@ -72,7 +72,8 @@ def time_axis(model: ModelVariables, name: str, horizon: Horizon, lengths: Lengt
 def series_of(model: ModelVariables) -> dict[Node, Node]:
     """Named series that can go on, each with its random variable: of one with gaps that of all its elements."""
     found: dict[Node, Node] = {}
-    for variable in (*model.observed, *model.free):
+    variables: list[FreeVariable | ObservedVariable] = [*model.observed, *model.free]
+    for variable in variables:
         node = rv = variable.node
         bound = distribution_of(rv)
         if isinstance(bound, ObservedElements):
@@ -194,7 +195,7 @@ class _Beyond:
         if node in self.before:
             return
         name = self.names.get(node)
-        if name in self.leaves:
+        if name is not None and name in self.leaves:
             self.before[node] = self.leaves[name]
         elif node in self.observed:
             self.before[node] = self.observed[node].data
@@ -237,7 +238,7 @@ class _Beyond:
         """A series, and its values at later times."""
         key, *operands = rv.inputs
         own, then = (distribution_of(Node(rv.op, key, *(at[n] for n in operands))) for at in (self.before, self.made))
-        if isinstance(own, ObservedElements):
+        if isinstance(own, ObservedElements) and isinstance(then, ObservedElements):
             own, then = distribution_of(own.of), distribution_of(then.of)
         known = self.before[node]
         return _joined(known, own.continued(known, then, self.horizon.periods), axis)
@@ -308,7 +309,7 @@ class _Beyond:
             if axis in moved and isinstance(entry, At) and entry.position < 0:
                 self._refuse(node, "it takes a value by its place from the end")
 
-    def _refuse(self, node: Node, why: str) -> Any:
+    def _refuse(self, node: Node, why: str) -> NoReturn:
         where = next((f"`{n}`" for n, c in self.model.named.items() if node in set(topological([c]))), describe(node))
         raise ModelError(f"{where} cannot be computed for later times: {why}.")
 

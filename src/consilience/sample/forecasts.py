@@ -95,7 +95,7 @@ def forecast(
     """
     owner = modelcontext(model)
     periods = whole_number("periods", periods, 1)
-    possible = [v.name for v in (*owner.observed, *owner.free)] + list(owner.named_deterministics)
+    possible = [v.name for v in owner.variables] + list(owner.named_deterministics)
     chosen = [var_names] if isinstance(var_names, str) else var_names
     names = wanted(chosen, possible) if chosen is not None else observed_names(owner)
     if not names:
@@ -126,9 +126,8 @@ def forecast(
     used = {d for dims, _ in variables.values() for d in dims}
     known = {n: v for n, v in {**labels, **draws.labels}.items() if n in used}
     series = {str(name_of(node)): axis_of(rv) for node, rv in series_of(owner).items()}
-    for own in [dim] if dim is not None else [f"{n}_dim_{axis}" for n, axis in series.items() if n not in axes]:
-        if own in used:
-            known[own] = given
+    unnamed = [f"{n}_dim_{axis}" for n, axis in series.items() if n not in axes]
+    known |= {n: given for n in (unnamed if dim is None else [dim]) if n in used}
     data = xarray.Dataset(variables, coords=known)
     if not extend_inferencedata:
         return xarray.DataTree.from_dict({"predictions": data})
@@ -185,7 +184,7 @@ def _labels(model: Model, horizon: Horizon, coords: Mapping[str, Sequence[Any]] 
 
 def _continued(dim: str, labels: Any, periods: int) -> Any:
     """The next labels of dates of one frequency, or of numbers at equal distances."""
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
 
     index = pd.Index(labels)
     if index.dtype.kind == "M":
