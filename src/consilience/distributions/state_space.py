@@ -77,6 +77,8 @@ class LinearGaussianStateSpace(Continuous):
     varying
         Names of the matrices that have an axis of time, of length steps + 1, before their own axes: "Z d", or a
         sequence. Those at time t lead from there to t + 1.
+    diffuse
+        Numbers of the diffuse states, as `initial` gives them; leave it out.
 
     Notes
     -----

@@ -191,6 +191,16 @@ class LevelTrend(Component):
         Which states have innovations: the first so many, or those with a 1. By default all.
     name : str, default 'level_trend'
         Its name in results; the parameter is `sigma_<name>`.
+
+    See Also
+    --------
+    TimeSeasonality : A season of so many times.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> (pm.statespace.LevelTrend(2) + pm.statespace.MeasurementError()).param_names
+    ['sigma_level_trend', 'sigma_MeasurementError']
     """
 
     def __init__(
@@ -255,6 +265,16 @@ class TimeSeasonality(Component):
         Whether the season may change.
     name : str, optional
         Its name in results, `seasonal_<season_length>` by default; the parameter is `sigma_<name>`.
+
+    See Also
+    --------
+    FrequencySeasonality : A season as a sum of waves.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.TimeSeasonality(4).state_names
+    ('seasonal_4', 'seasonal_4_lag1', 'seasonal_4_lag2')
     """
 
     def __init__(self, season_length: int, innovations: bool = True, name: str | None = None) -> None:
@@ -304,6 +324,16 @@ class FrequencySeasonality(Component):
         Whether the season may change; all waves change alike.
     name : str, optional
         Its name in results, `frequency_<season_length>` by default; the parameter is `sigma_<name>`.
+
+    See Also
+    --------
+    TimeSeasonality : A season of so many times.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.FrequencySeasonality(12, n=1).state_names
+    ('frequency_12_cos_1', 'frequency_12_sin_1')
     """
 
     def __init__(
@@ -368,6 +398,16 @@ class Cycle(Component):
         Whether phase and size may change.
     longest : float, default 60
         Longest cycle of the default prior.
+
+    See Also
+    --------
+    FrequencySeasonality : Waves of known length.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.Cycle(estimate_cycle_length=True).param_names
+    ['length_cycle', 'sigma_cycle']
     """
 
     def __init__(
@@ -433,6 +473,16 @@ class Autoregressive(Component):
     name : str, default 'auto_regressive'
         Its name in results; parameters are `params_<name>` and `sigma_<name>`. By default the coefficients are made of
         partial autocorrelations (`params_<name>_partial`), uniform from -1 to 1, so that the process is stationary.
+
+    See Also
+    --------
+    SARIMAX : Seasonal ARIMA with regressors.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.Autoregressive(2).param_names
+    ['params_auto_regressive', 'sigma_auto_regressive']
     """
 
     def __init__(self, order: int | Sequence[int] = 1, name: str = "auto_regressive") -> None:
@@ -491,6 +541,16 @@ class Regression(Component):
         Its name in results; coefficients are its states. With innovations the parameter is `sigma_beta_<name>`.
     innovations : bool, default False
         Whether the coefficients drift.
+
+    See Also
+    --------
+    LevelTrend : A level, and its trend.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.Regression(["price"]).state_names
+    ('beta_price',)
     """
 
     def __init__(self, state_names: Sequence[str], name: str = "regression", innovations: bool = False) -> None:
@@ -531,6 +591,16 @@ class MeasurementError(Component):
     ----------
     name : str, default 'MeasurementError'
         Its name.
+
+    See Also
+    --------
+    LevelTrend : A level, and its trend.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.MeasurementError().param_names
+    ['sigma_MeasurementError']
     """
 
     def __init__(self, name: str = "MeasurementError") -> None:
