@@ -63,15 +63,15 @@ class Component(StateSpace):
         """The components of which it is the sum."""
         return (self,)
 
-    def __add__(self, other: Component) -> Sum:
-        return Sum((*self.parts, *other.parts))
+    def __add__(self, other: Component) -> StructuralModel:
+        return StructuralModel((*self.parts, *other.parts))
 
     # A component alone is a sum of one.
     def arguments(self, values: Mapping[str, Node], exog: Array | None) -> dict[str, Any]:
-        return Sum((self,)).arguments(values, exog)
+        return StructuralModel((self,)).arguments(values, exog)
 
     def component_states(self) -> dict[str, Sequence[int]]:
-        return Sum((self,)).component_states()
+        return StructuralModel((self,)).component_states()
 
     def build(self, name: str = "data") -> Component:
         """The model itself; pymc-extras' last step."""
@@ -79,7 +79,7 @@ class Component(StateSpace):
         return self
 
 
-class Sum(Component):
+class StructuralModel(Component):
     """A structural time series model: the sum of its components."""
 
     title = "the structural model"
@@ -87,6 +87,7 @@ class Sum(Component):
     def __init__(self, parts: Sequence[Component]) -> None:
         super().__init__("sum")
         self._parts = tuple(parts)
+        self.exog_names = tuple(name for part in parts for name in part.exog_names)
         names = [part.name for part in parts]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
@@ -109,10 +110,6 @@ class Sum(Component):
     @property
     def shock_names(self) -> tuple[str, ...]:
         return tuple(name for part in self.parts for name in part.shock_names)
-
-    @property
-    def exog_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(name for part in self.parts for name in part.exog_names)
 
     def component_states(self) -> dict[str, Sequence[int]]:
         found: dict[str, Sequence[int]] = {}
