@@ -9,11 +9,12 @@ arguments = options(__doc__)
 # %% [markdown]
 # # How many passengers will fly in the next two years?
 #
-# **Question.** Airlines counted passengers from 1949 to 1958. How many will there be in each month of 1959 and 1960, and
-# how sure can we be?
+# **Question.** Airlines counted passengers from 1949 to 1958. How many will there be in each month of 1959 and 1960,
+# and how sure can we be?
 #
-# **Data.** Passengers of international airlines, thousands a month (Box and Jenkins 1976, series G; counts like these are
-# facts, which no licence binds). The last two years are held out. Two months are removed, to show what happens to gaps.
+# **Data.** Passengers of international airlines, thousands a month (Box and Jenkins 1976, series G; counts like these
+# are facts, which no licence binds). The last two years are held out. Two months are removed, to show what happens to
+# gaps.
 
 # %%
 import numpy as np
@@ -32,9 +33,10 @@ known.iloc[[40, 41]] = np.nan
 # %% [markdown]
 # ## Two models
 #
-# The first model is a sum: a level with a trend, a season of twelve months that may change slowly, and noise. The second
-# is the seasonal ARIMA of Box and Jenkins. Both are state spaces: a Kalman filter integrates the states out, nothing is
-# known of the first ones, and a handful of parameters is left to sample. The gap is filtered, and adds no variables.
+# The first model is a sum: a level with a trend, a season of twelve months that may change slowly, and noise. The
+# second is the seasonal ARIMA of Box and Jenkins. Both are state spaces: a Kalman filter integrates the states out,
+# nothing is known of the first ones, and a handful of parameters is left to sample. The gap is filtered, and adds no
+# variables.
 
 # %%
 structural = ss.LevelTrend(order=2) + ss.TimeSeasonality(12) + ss.MeasurementError()

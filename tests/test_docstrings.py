@@ -30,7 +30,7 @@ SPACES = """
     consilience.xtensor.signal consilience.distributions.transforms consilience.scan consilience.gradient
     consilience.graph consilience.compile consilience.ifelse consilience.raise_op consilience.logprob
     consilience.cluster consilience.diagnostics consilience.estimators.smc consilience.estimators.variational
-    consilience.backends.printing consilience.model
+    consilience.backends.printing consilience.model consilience.statespace
 """.split()  # noqa: SIM905 -- a list of words reads as one
 # Layout and order of sections (GL), the summary (SS), parameters as in the signature, each with type and description
 # (PR), what is returned with type and description (RT), relatives (SA), an example (EX).

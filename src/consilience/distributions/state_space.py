@@ -78,7 +78,7 @@ class LinearGaussianStateSpace(Continuous):
         Names of the matrices that have an axis of time, of length steps + 1, before their own axes: "Z d", or a
         sequence. Those at time t lead from there to t + 1.
     diffuse
-        Numbers of the diffuse states, which follow from `initial`.
+        Numbers of the diffuse states, as `initial` gives them; leave it out.
 
     Notes
     -----

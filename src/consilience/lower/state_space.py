@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from consilience.ir import Node
 from consilience.lower.fortran import Argument
@@ -86,7 +87,8 @@ def _parts(b: Builder, memory: Value, lengths: Mapping[str, int]) -> dict[str, V
 
 def _record(b: Builder, kind: type, fields: Mapping[str, Value]) -> Value:
     """The address of a record; its fields are in slots of eight bytes."""
-    names = list(kind.__native_record__.names)  # type: ignore[attr-defined]
+    layout: Any = vars(kind)["__native_record__"]
+    names = list(layout.names)
     slots = b.stack(i64, len(names))
     for k, name in enumerate(names):
         b.store(fields[name], b.offset(slots, b.const(i64, k), i64))

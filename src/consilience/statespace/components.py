@@ -63,15 +63,15 @@ class Component(StateSpace):
         """The components of which it is the sum."""
         return (self,)
 
-    def __add__(self, other: Component) -> Sum:
-        return Sum((*self.parts, *other.parts))
+    def __add__(self, other: Component) -> StructuralModel:
+        return StructuralModel((*self.parts, *other.parts))
 
     # A component alone is a sum of one.
     def arguments(self, values: Mapping[str, Node], exog: Array | None) -> dict[str, Any]:
-        return Sum((self,)).arguments(values, exog)
+        return StructuralModel((self,)).arguments(values, exog)
 
     def component_states(self) -> dict[str, Sequence[int]]:
-        return Sum((self,)).component_states()
+        return StructuralModel((self,)).component_states()
 
     def build(self, name: str = "data") -> Component:
         """The model itself; pymc-extras' last step."""
@@ -79,7 +79,7 @@ class Component(StateSpace):
         return self
 
 
-class Sum(Component):
+class StructuralModel(Component):
     """A structural time series model: the sum of its components."""
 
     title = "the structural model"
@@ -87,6 +87,7 @@ class Sum(Component):
     def __init__(self, parts: Sequence[Component]) -> None:
         super().__init__("sum")
         self._parts = tuple(parts)
+        self.exog_names = tuple(name for part in parts for name in part.exog_names)
         names = [part.name for part in parts]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
@@ -109,10 +110,6 @@ class Sum(Component):
     @property
     def shock_names(self) -> tuple[str, ...]:
         return tuple(name for part in self.parts for name in part.shock_names)
-
-    @property
-    def exog_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(name for part in self.parts for name in part.exog_names)
 
     def component_states(self) -> dict[str, Sequence[int]]:
         found: dict[str, Sequence[int]] = {}
@@ -191,6 +188,16 @@ class LevelTrend(Component):
         Which states have innovations: the first so many, or those with a 1. By default all.
     name : str, default 'level_trend'
         Its name in results; the parameter is `sigma_<name>`.
+
+    See Also
+    --------
+    TimeSeasonality : A season of so many times.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> (pm.statespace.LevelTrend(2) + pm.statespace.MeasurementError()).param_names
+    ['sigma_level_trend', 'sigma_MeasurementError']
     """
 
     def __init__(
@@ -255,6 +262,16 @@ class TimeSeasonality(Component):
         Whether the season may change.
     name : str, optional
         Its name in results, `seasonal_<season_length>` by default; the parameter is `sigma_<name>`.
+
+    See Also
+    --------
+    FrequencySeasonality : A season as a sum of waves.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.TimeSeasonality(4).state_names
+    ('seasonal_4', 'seasonal_4_lag1', 'seasonal_4_lag2')
     """
 
     def __init__(self, season_length: int, innovations: bool = True, name: str | None = None) -> None:
@@ -304,6 +321,16 @@ class FrequencySeasonality(Component):
         Whether the season may change; all waves change alike.
     name : str, optional
         Its name in results, `frequency_<season_length>` by default; the parameter is `sigma_<name>`.
+
+    See Also
+    --------
+    TimeSeasonality : A season of so many times.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.FrequencySeasonality(12, n=1).state_names
+    ('frequency_12_cos_1', 'frequency_12_sin_1')
     """
 
     def __init__(
@@ -368,6 +395,16 @@ class Cycle(Component):
         Whether phase and size may change.
     longest : float, default 60
         Longest cycle of the default prior.
+
+    See Also
+    --------
+    FrequencySeasonality : Waves of known length.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.Cycle(estimate_cycle_length=True).param_names
+    ['length_cycle', 'sigma_cycle']
     """
 
     def __init__(
@@ -433,6 +470,16 @@ class Autoregressive(Component):
     name : str, default 'auto_regressive'
         Its name in results; parameters are `params_<name>` and `sigma_<name>`. By default the coefficients are made of
         partial autocorrelations (`params_<name>_partial`), uniform from -1 to 1, so that the process is stationary.
+
+    See Also
+    --------
+    SARIMAX : Seasonal ARIMA with regressors.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.Autoregressive(2).param_names
+    ['params_auto_regressive', 'sigma_auto_regressive']
     """
 
     def __init__(self, order: int | Sequence[int] = 1, name: str = "auto_regressive") -> None:
@@ -491,6 +538,16 @@ class Regression(Component):
         Its name in results; coefficients are its states. With innovations the parameter is `sigma_beta_<name>`.
     innovations : bool, default False
         Whether the coefficients drift.
+
+    See Also
+    --------
+    LevelTrend : A level, and its trend.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.Regression(["price"]).state_names
+    ('beta_price',)
     """
 
     def __init__(self, state_names: Sequence[str], name: str = "regression", innovations: bool = False) -> None:
@@ -531,6 +588,16 @@ class MeasurementError(Component):
     ----------
     name : str, default 'MeasurementError'
         Its name.
+
+    See Also
+    --------
+    LevelTrend : A level, and its trend.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.MeasurementError().param_names
+    ['sigma_MeasurementError']
     """
 
     def __init__(self, name: str = "MeasurementError") -> None:

@@ -82,10 +82,20 @@ class SARIMAX(StateSpace):
     measurement_error : bool, default False
         Whether observations have noise of their own, `sigma_obs`.
 
+    See Also
+    --------
+    VARMAX : Vector ARMA of several series.
+
     Notes
     -----
     Parameters are `ar_params`, `ma_params`, `seasonal_ar_params`, `seasonal_ma_params` and `sigma_state`. By default
     coefficients are stationary and invertible: partial autocorrelations are uniform from -1 to 1.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.SARIMAX((1, 1, 0)).param_names
+    ['ar_params', 'sigma_state']
     """
 
     title = "SARIMAX"
@@ -199,10 +209,20 @@ class VARMAX(StateSpace):
     measurement_error : bool, default False
         Whether observations have noise of their own, `sigma_obs`.
 
+    See Also
+    --------
+    DynamicFactor : Several series with common factors.
+
     Notes
     -----
     Parameters are `ar_params` of shape (k, p, k), `ma_params` of shape (k, q, k) and the covariance of the innovations,
     `state_cov`, by default from standard deviations and a LKJ prior with eta = 2.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.VARMAX((1, 0), ["a", "b"]).param_names
+    ['ar_params', 'intercept', 'state_cov']
     """
 
     title = "VARMAX"
@@ -284,11 +304,21 @@ class ETS(StateSpace):
     seasonal_periods : int, optional
         Times of a season.
 
+    See Also
+    --------
+    LevelTrend : A level, and its trend.
+
     Notes
     -----
     Parameters are `alpha`, `beta` (of the trend), `gamma` (of the season), `phi` (of a damped trend), `sigma_state` and
     `initial_seasonal`; nothing is known of the first level and trend. As statsmodels, y_t is l_{t-1} + phi b_{t-1} +
     s_{t-m} + e_t, and alpha e_t, beta e_t and gamma e_t are added to level, trend and season.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.ETS(("A", "A", "N")).param_names
+    ['alpha', 'beta', 'sigma_state']
     """
 
     title = "ETS"
@@ -383,11 +413,21 @@ class DynamicFactor(StateSpace):
     endog_names : sequence of str
         Names of the series.
 
+    See Also
+    --------
+    VARMAX : Vector ARMA of several series.
+
     Notes
     -----
     Parameters are `factor_loadings` of shape (series, factors), `factor_ar` of shape (factors, order) and
     `error_sigma`. Innovations of the factors have variance 1. The loading of series k on factor k is positive by
     default, those of series before k are 0, so that factors have a sign and an order.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> pm.statespace.DynamicFactor(1, 1, ["a", "b"]).param_names
+    ['factor_loadings', 'factor_ar', 'error_sigma']
     """
 
     title = "DynamicFactor"

@@ -47,7 +47,8 @@ class Filtered:
     def _read(self, name: str, *shape: Dim) -> Node:
         """An array of what was kept."""
         start: Dim = 0
-        for key, length in kept(*self.shape, self.inner, self.node.op.diffuse).items():  # type: ignore[attr-defined]
+        op: Any = self.node.op
+        for key, length in kept(*self.shape, self.inner, op.diffuse).items():
             if key == name:
                 found = getitem(Node(Item(1), self.node), (Ellipsis, slice(start, start + length)))
                 return reshape(found, (*self.batch, *shape))
@@ -78,8 +79,8 @@ class Filtered:
 
     def smoothed(self) -> Node:
         """Means of the states given the whole series, shape (..., times, n)."""
-        op = self.node.op
-        slopes = KalmanSlopes(op.moving, op.diffuse, (), False)  # type: ignore[attr-defined]
+        op: Any = self.node.op
+        slopes = KalmanSlopes(op.moving, op.diffuse, (), False)
         made = Node(slopes, *self.node.inputs, Node(Item(1), self.node))
         T, Q, c, start, variance, free = (self.node.inputs[k] for k in (3, 4, 5, 6, 7, 8))
         first = start + times(variance, Node(Item(6), made)) + free * Node(Item(8), made)
