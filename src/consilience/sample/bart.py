@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.separability import links
 from consilience.distributions.bart import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError, ParameterError, ShapeError
@@ -22,7 +23,6 @@ from consilience.ir import Node, constant_value, topological
 from consilience.model.blocks import is_separable, total
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
-from consilience.analysis.separability import links
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.rewrite.rules import simplify
