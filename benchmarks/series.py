@@ -103,6 +103,12 @@ def rows() -> list[Row]:
         found.append(Row(f"{name} over the library's own", seconds[1] / seconds[0], "", LIMIT_OVER_OWN, note=note))
         note = f"first time {ours.milliseconds:.0f} ms"
         found.append(Row(f"{name}: density, gradient, machine code again", taken, "ms", LIMIT_COMPILE, note=note))
+    latent = Generated(lambda q: pm.logp(pm.CustomDist.dist(0.7, dist=walk), q), Y)
+    own = Generated(lambda q: pm.logp(pm.GaussianRandomWalk.dist(0.0, 0.7, steps=STEPS - 1), q), Y)
+    latent(Y), own(Y)
+    seconds = race([own, latent])
+    note = f"{microseconds(seconds[0])} of the library's own"
+    found.append(Row("walk that is not seen: value and gradient", 1e6 * seconds[1], "us", LIMIT_WALK, note=note))
     return found
 
 

@@ -277,10 +277,12 @@ def test_a_step_to_a_position_that_is_no_number_is_a_fault_of_its_chain(compiled
 def test_a_run_with_other_step_methods_does_not_take_over_a_checkpoint(tmp_path: Path) -> None:
     """The file stays, and is resumed with the step methods that it was made with, those of users included."""
     model, place = switched(), tmp_path / "run"
-    whole = pm.sample(step=[Walk(["a"]), pm.BinaryMetropolis(["b"])], model=model, checkpoint=place, **QUIET)
+    whole = pm.sample(
+        step=[Walk(["a"]), pm.BinaryMetropolis(["b"])], model=model, save=pm.Save(checkpoint=place), **QUIET
+    )
     before = place.read_bytes()
     with pytest.raises(StorageError, match=r"holds the checkpoint of another run; go on with it by `pm\.resume"):
-        pm.sample(step=[pm.Slice(["a"])], model=model, checkpoint=place, **QUIET)
+        pm.sample(step=[pm.Slice(["a"])], model=model, save=pm.Save(checkpoint=place), **QUIET)
     assert place.read_bytes() == before
     again = pm.resume(place, model, progressbar=False)
     for name in ("a", "b"):
@@ -292,7 +294,7 @@ def test_a_step_method_of_a_user_that_is_not_there_is_named_when_a_run_is_resume
         class Gone(Walk):
             """Defined in this function only."""
 
-        pm.sample(step=Gone(["a"]), model=switched(), checkpoint=tmp_path / "run", **QUIET)
+        pm.sample(step=Gone(["a"]), model=switched(), save=pm.Save(checkpoint=tmp_path / "run"), **QUIET)
 
     run()
     import gc

@@ -11,7 +11,14 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import ConsilienceError, ModelError, ParameterError, SamplingError, ShapeError
+from consilience.errors import (
+    ConsilienceError,
+    ConvergenceWarning,
+    ModelError,
+    ParameterError,
+    SamplingError,
+    ShapeError,
+)
 
 SETTINGS: dict[str, Any] = {
     "chains": 2, "random_seed": 1, "progressbar": False, "compute_convergence_checks": False
@@ -101,7 +108,7 @@ def test_trees_go_to_files_and_predict_from_there(fitted: Any, tmp_path: Path) -
 
 
 def test_functions_are_watched_at_their_rows(fitted: Any) -> None:
-    with fitted[0], pytest.warns(UserWarning):
+    with fitted[0], pytest.warns(ConvergenceWarning):
         checked = pm.sample(50, tune=50, chains=2, random_seed=1, progressbar=False)
     assert checked.status != "converged"
     assert "mu[" in checked.reason
@@ -249,14 +256,14 @@ def test_random_covariates_are_refused() -> None:
         lambda: pm.marginalize(pm.modelcontext(None), "mu"),
         lambda: pm.collapse(pm.modelcontext(None), "mu"),
     ],
-    ids="find_MAP laplace fit smc NUTS Slice BARTStep marginalize collapse".split(),
+    ids=["find_MAP", "laplace", "fit", "smc", "NUTS", "Slice", "BARTStep", "marginalize", "collapse"],
 )
 def test_what_cannot_move_trees_says_so(call: Any) -> None:
     X, _, y = friedman(20)
     with pm.Model():
         mu = pm.BART("mu", X, y, m=3)
         pm.Normal("y", mu, pm.HalfNormal("sigma", 1.0), observed=y)
-        with pytest.raises((ConsilienceError, SamplingError), match="`(mu|sigma)`"):
+        with pytest.raises((ConsilienceError, SamplingError), match=r"`(mu|sigma)`"):
             call()
 
 

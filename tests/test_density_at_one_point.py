@@ -16,7 +16,7 @@ def test_probabilities_that_sum_to_1_at_the_start_alone_are_named() -> None:
         a, b = pm.Uniform("a", 0, 1, initval=0.5), pm.Uniform("b", 0, 1, initval=0.5)
         pm.Multinomial("y", n=10, p=pt.stack([a, b]), observed=[4, 6])
     with pytest.warns(ConvergenceWarning) as told:
-        pm.sample(model=model, random_seed=1, progressbar=False, max_draws=400)
+        pm.sample(model=model, random_seed=1, progressbar=False, stop=pm.Stop(max_draws=400))
     message = " ".join(str(one.message) for one in told)
     assert "steps end where the model has no density, just beside the draws: `y` has log density" in message
     assert "p = [" in message

@@ -33,7 +33,9 @@ def test_reasons_say_whether_chains_differ_by_labels(symmetric: bool) -> None:
         weights = [0.5, 0.5] if symmetric else [0.49, 0.51]
         pm.Mixture("y", weights, [pm.Normal.dist(mu[0], 0.5), pm.Normal.dist(mu[1], 0.5)], observed=y)
         with pytest.warns(ConvergenceWarning):
-            result = pm.sample(random_seed=1, progressbar=False, jumps=0, chains=4)
+            result = pm.sample(
+                random_seed=1, progressbar=False, remedies=("coordinates", "steps", "metric", "modes"), chains=4
+            )
     assert result.status in {"chains_disagree", "not_converged"}
     assert ("the same answer with other labels" in result.reason) == symmetric
     assert ("order of the elements of `mu` alone" in result.reason) == symmetric

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from consilience.faces import FACES
+from consilience.first_use import FACES
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -37,7 +37,7 @@ LADDERS = [
 UPWARD_BY_NAME = {
     ("backends.printing.infix", "distributions"): "asks where a class is from",
     **{
-        ("faces", of): "the one place of what is found by its name"
+        ("first_use", of): "the one place of what is found by its name"
         for of in ["backends", "engines", "estimators", "model", "native", "tensor", "watch"]
     },
     ("first_use", "bad_arguments"): "is loaded when a call ends with an error",
@@ -208,7 +208,7 @@ def test_every_module_imports_downwards_only() -> None:
 
 
 def test_what_is_found_by_its_name_is_there() -> None:
-    """Each row of `faces` names a module, and what that defines."""
+    """Each row of `FACES` names a module, and what that defines."""
     for module, attribute in FACES.values():
         there = nodes(MODULES[module])
         defined = {n.name for n in there if isinstance(n, ast.FunctionDef)}

@@ -67,6 +67,8 @@ def test_whole_turns_are_taken_off_angles_alone() -> None:
 def test_stores_and_interrupted_runs_hold_the_same_angles(tmp_path: Path) -> None:
     pytest.importorskip("zarr")
     with direction(0.5, 2.0, 20):
-        found = pm.sample(random_seed=3, progressbar=False, store=tmp_path / "run.zarr", draws=500, tune=200)
+        found = pm.sample(
+            random_seed=3, progressbar=False, save=pm.Save(store=tmp_path / "run.zarr"), draws=500, tune=200
+        )
     with xarray.open_datatree(tmp_path / "run.zarr", engine="zarr") as stored:
         np.testing.assert_allclose(stored["posterior"]["angle"], found.posterior["angle"], atol=1e-12)

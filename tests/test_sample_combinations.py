@@ -153,7 +153,7 @@ def test_many_combinations_are_looked_at_from_the_heaviest_on() -> None:
 def test_a_run_of_combinations_is_resumed_with_the_same_draws(tmp_path: Path) -> None:
     model, plain = one_step_of_two(), {"random_seed": 2, "progressbar": False}
     step = [pm.NUTS(["level"]), pm.CategoricalGibbsMetropolis(["k"])]
-    whole = pm.sample(model=model, step=step, checkpoint=tmp_path / "run", **plain)
+    whole = pm.sample(model=model, step=step, save=pm.Save(checkpoint=tmp_path / "run"), **plain)
     again = pm.resume(tmp_path / "run", model, progressbar=False)
     np.testing.assert_array_equal(again.posterior["k"], whole.posterior["k"])
     single = pm.sample(model=model, step=step, cores=1, **plain)
@@ -181,7 +181,7 @@ def test_what_can_be_summed_out_is_named_where_draws_fail() -> None:
         p = pm.Beta("p", 1.0, 1.0)
         pm.Binomial("y", n, p, observed=9)
     step = [pm.NUTS(["p"]), pm.Metropolis(["n"])]
-    result = pm.sample(model=model, step=step, random_seed=1, progressbar=False, max_draws=100)
+    result = pm.sample(model=model, step=step, random_seed=1, progressbar=False, stop=pm.Stop(max_draws=100))
     assert result.status == "not_converged"
     assert "`n` can be summed out" in result.reason
     assert "pm.marginalize(model, ['n'])" in result.reason

@@ -16,6 +16,7 @@ from consilience.model.fields import suited
 from tests.cutting import stopping
 
 STEPS, NOISE = 220, 0.3
+WITHOUT_COORDINATES = ("steps", "metric", "jumps", "modes")
 QUIET: dict[str, Any] = {"random_seed": 3, "progressbar": False}
 RANDOM = np.random.default_rng(0)
 Y = np.cumsum(0.1 * RANDOM.normal(size=STEPS)) + NOISE * RANDOM.normal(size=STEPS)
@@ -75,7 +76,7 @@ def test_draws_are_those_of_the_model_and_its_names_and_dims_stay() -> None:
 def test_a_run_that_was_cut_off_changes_its_coordinates_as_one_that_was_not(tmp_path: Path) -> None:
     with walk():
         unbroken = pm.sample(cores=1, **QUIET)
-        tree = pm.sample(checkpoint=tmp_path / "run", callback=stopping(1), **QUIET)
+        tree = pm.sample(save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(1), **QUIET)
     attempts = 1
     while tree.status == "interrupted":
         attempts += 2
@@ -86,10 +87,10 @@ def test_a_run_that_was_cut_off_changes_its_coordinates_as_one_that_was_not(tmp_
         assert tree.posterior.attrs[name] == unbroken.posterior.attrs[name], name
 
 
-@pytest.mark.parametrize("settings", [{"reparametrize": False}, {"draws": 100, "tune": 100}])
+@pytest.mark.parametrize("settings", [{"remedies": WITHOUT_COORDINATES}, {"draws": 100, "tune": 100}])
 def test_runs_that_may_not_keep_the_coordinates_of_the_model(settings: dict[str, Any]) -> None:
     with walk():
-        found = pm.sample(max_draws=100, compute_convergence_checks=False, **settings, **QUIET)
+        found = pm.sample(stop=pm.Stop(max_draws=100), compute_convergence_checks=False, **settings, **QUIET)
     assert json.loads(found.posterior.attrs["restarts"]) == []
     assert json.loads(found.posterior.attrs["centredness"]) == {}
 

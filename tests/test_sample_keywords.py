@@ -94,7 +94,12 @@ def test_values_of_transformed_variables_may_come_with_the_run(deterministics: s
         pm.Normal("x")
     kwargs = {"include_transformed": True}
     tree = pm.sample(
-        model=own, idata_kwargs=kwargs, deterministics=deterministics, discard_tuned_samples=False, **SHORT, **QUIET
+        model=own,
+        idata_kwargs=kwargs,
+        save=pm.Save(deterministics=deterministics),
+        discard_tuned_samples=False,
+        **SHORT,
+        **QUIET,
     )
     for group in (tree.posterior, tree.warmup_posterior):
         assert set(group.data_vars) == {"s", "w", "x", "s_log__", "w_simplex__"}
@@ -220,7 +225,8 @@ def test_a_store_is_released_when_the_tree_cannot_be_made(tmp_path: Path, monkey
 
     for blocking in (True, False):
         monkeypatch.setattr(results, "observed_data", failing)
-        settings = {"model": model(), "store": tmp_path / "s.zarr", "overwrite": True, **SHORT, **QUIET}
+        save = pm.Save(store=tmp_path / "s.zarr", overwrite=True)
+        settings = {"model": model(), "save": save, **SHORT, **QUIET}
         with pytest.raises(RuntimeError, match="no tree"):
             finished(pm.sample(blocking=blocking, **settings))
         monkeypatch.setattr(results, "observed_data", observed_data)

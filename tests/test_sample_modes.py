@@ -11,6 +11,7 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.errors import ConvergenceWarning
+from consilience.sample.groups import REMEDIES
 
 
 def two_modes(weight: float, distance: float, width: float = 1.0) -> pm.Model:
@@ -30,7 +31,9 @@ def test_modes_that_chains_cannot_leave_are_never_certified(weight: float, dista
     model = two_modes(weight, distance)
     for seed in range(10):
         with pytest.warns(ConvergenceWarning):
-            result = pm.sample(model=model, random_seed=seed, jumps=0, progressbar=False)
+            result = pm.sample(
+                model=model, random_seed=seed, remedies=("coordinates", "steps", "metric", "modes"), progressbar=False
+            )
         assert result.status in {"not_converged", "chains_disagree"}
 
 
@@ -39,7 +42,7 @@ def test_jumps_come_to_regions_that_were_found_before_sampling(tmp_path: Path) -
     model = two_modes(0.05, 8.0)
     for seed in range(10):
         place = tmp_path / str(seed)
-        result = pm.sample(model=model, random_seed=seed, progressbar=False, checkpoint=place)
+        result = pm.sample(model=model, random_seed=seed, progressbar=False, save=pm.Save(checkpoint=place))
         assert result.status == "converged"
         far = (result.posterior["x"].sum("x_dim_0") > 8.0 / np.sqrt(2.0)).mean()
         assert float(far) == pytest.approx(0.05, abs=0.03)
@@ -87,7 +90,7 @@ def test_a_narrow_mode_is_weighed_right_by_every_step_method(name: str) -> None:
 def test_runs_of_step_methods_that_jump_are_resumed_with_the_same_draws(step: pm.HamiltonianMC, tmp_path: Path) -> None:
     """What chains jump between is part of the checkpoint; a run without it goes on differently."""
     model, plain = two_modes(0.7, 6.0, 0.2), {"random_seed": 4, "progressbar": False, "step": step}
-    whole = pm.sample(model=model, checkpoint=tmp_path / "run", **plain)
+    whole = pm.sample(model=model, save=pm.Save(checkpoint=tmp_path / "run"), **plain)
     again = pm.resume(tmp_path / "run", model, progressbar=False)
     np.testing.assert_array_equal(again.posterior["x"], whole.posterior["x"])
     threads = pm.sample(model=model, cores=1, **plain)
@@ -112,7 +115,14 @@ def test_fixed_lengths_whose_chains_miss_a_mode_are_not_called_converged() -> No
     model = two_modes(0.05, 8.0)
     for seed in range(5):
         with pytest.warns(ConvergenceWarning):
-            result = pm.sample(500, tune=500, model=model, random_seed=seed, progressbar=False, jumps=0)
+            result = pm.sample(
+                500,
+                tune=500,
+                model=model,
+                random_seed=seed,
+                progressbar=False,
+                remedies=("coordinates", "steps", "metric", "modes"),
+            )
         assert result.status in {"not_converged", "chains_disagree"}
     unchecked = pm.sample(100, tune=100, model=model, progressbar=False, compute_convergence_checks=False)
     assert unchecked.status == "completed"
@@ -156,7 +166,9 @@ def test_one_mode_leaves_starting_points_and_draws_as_they_are() -> None:
         pm.Normal("y", mu, 1.0, observed=np.array([0.3, -0.2, 0.8]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        searched, plain = (pm.sample(model=model, random_seed=2, progressbar=False, modes=m) for m in (True, False))
+        searched, plain = (
+            pm.sample(model=model, random_seed=2, progressbar=False, remedies=r) for r in (REMEDIES, REMEDIES[:-1])
+        )
     np.testing.assert_array_equal(searched.posterior["mu"], plain.posterior["mu"])
 
 
@@ -192,7 +204,9 @@ def test_a_mode_that_counts_is_kept_to_whatever_is_beside_it() -> None:
 def test_results_tell_of_one_region_and_of_none_that_was_looked_for() -> None:
     with pm.Model() as model:
         pm.Normal("mu", 0.0, 1.0)
-    searched, plain = (pm.sample(model=model, random_seed=2, progressbar=False, modes=m) for m in (True, False))
+    searched, plain = (
+        pm.sample(model=model, random_seed=2, progressbar=False, remedies=r) for r in (REMEDIES, REMEDIES[:-1])
+    )
     (only,) = searched.regions["regions"]
     assert (only["mass"], only["starting_points"]) == (1.0, 1.0)
     assert plain.regions == {}

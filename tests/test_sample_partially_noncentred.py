@@ -18,6 +18,7 @@ from tests.cutting import stopping
 
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+WITHOUT_COORDINATES = ("steps", "metric", "jumps", "modes")
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False}
 FINE = ("converged", "converged_with_divergences")
 
@@ -147,7 +148,9 @@ def test_models_with_a_prefix() -> None:
     assert list(found.posterior.data_vars) == [v.name for v in model.free_RVs]
 
 
-@pytest.mark.parametrize("settings", [{"reparametrize": False}, {"draws": 500, "tune": 300}, {"init": "adapt_diag"}])
+@pytest.mark.parametrize(
+    "settings", [{"remedies": WITHOUT_COORDINATES}, {"draws": 500, "tune": 300}, {"init": "adapt_diag"}]
+)
 def test_only_runs_that_decide_their_length_and_may(settings: dict[str, Any]) -> None:
     with schools():
         found = pm.sample(**QUIET, **settings)
@@ -159,7 +162,7 @@ def test_a_name_that_is_taken_leaves_the_run_as_it_was() -> None:
     with schools() as model:
         pm.Deterministic("theta_raw", 2.0 * model["mu"])
         with pytest.warns(pm.ConsilienceWarning, match="own coordinates: the model has a variable `theta_raw` already"):
-            found = pm.sample(max_draws=500, **QUIET)
+            found = pm.sample(stop=pm.Stop(max_draws=500), **QUIET)
     assert "coordinates" not in json.loads(found.posterior.attrs["restarts"])
 
 
@@ -173,7 +176,7 @@ def test_what_is_said_and_counted() -> None:
 
     with schools():
         found = pm.sample(callback=listen, **QUIET)
-        other = pm.sample(reparametrize=False, max_draws=500, **QUIET)
+        other = pm.sample(remedies=("steps", "metric", "jumps", "modes"), stop=pm.Stop(max_draws=500), **QUIET)
     attributes = found.posterior.attrs
     assert "partially non-centred coordinates" in said[0]
     assert attributes["gradients"] > attributes["gradients_warmup"] > 4 * 400
@@ -214,12 +217,12 @@ def test_longer_runs_and_predictions_begin_with_what_is_there() -> None:
 def test_a_run_that_is_cut_off_again_and_again_changes_its_coordinates_once(tmp_path: Path) -> None:
     """Stopped at its n-th event, for n = 0, 1, …: the draws, and the counts, of a run that was not."""
     model, path = schools(), tmp_path / "run"
-    longer: dict[str, Any] = {**QUIET, "target_ess": 1e9, "min_draws": 100, "max_draws": 30_000}
+    longer: dict[str, Any] = {**QUIET, "stop": pm.Stop(ess=1e9, min_draws=100, max_draws=30_000)}
 
     with model:
         unbroken = pm.sample(**longer)
     attempts = 0
-    tree = pm.sample(model=model, checkpoint=path, callback=stopping(0), **longer)
+    tree = pm.sample(model=model, save=pm.Save(checkpoint=path), callback=stopping(0), **longer)
     while tree.status == "interrupted":
         attempts += 1
         tree = pm.resume(path, schools(), cores=1 + attempts % 3, callback=stopping(attempts), progressbar=False)
@@ -233,7 +236,7 @@ def test_stores_hold_the_draws_of_the_last_coordinates(tmp_path: Path) -> None:
     pytest.importorskip("zarr")
     path = tmp_path / "run.zarr"
     with schools():
-        found = pm.sample(store=path, **QUIET)
+        found = pm.sample(save=pm.Save(store=path), **QUIET)
     with xarray.open_datatree(path, engine="zarr") as stored:
         assert_equal(stored, found)
 
@@ -253,9 +256,9 @@ def test_runs_in_the_background_change_their_coordinates_too() -> None:
 def test_time_is_limited_over_both_coordinates() -> None:
     """The limit holds for both together, and a stop in the background ends the second as well."""
     with schools():
-        found = pm.sample(max_time=0.0, **QUIET)
+        found = pm.sample(stop=pm.Stop(max_time=0.0), **QUIET)
         assert found.status == "not_converged"
-        run = pm.sample(blocking=False, target_ess=1e9, max_draws=10**7, **QUIET)
+        run = pm.sample(blocking=False, stop=pm.Stop(ess=1e9, max_draws=10**7), **QUIET)
         while "coordinates" not in json.loads(run.draws().posterior.attrs["restarts"]):
             time.sleep(0.01)
         assert run.stop().status == "interrupted"

@@ -25,7 +25,6 @@ from consilience.diagnostics import inspect
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.model.log_density import model_density
-from consilience.record import replace
 from consilience.run import DrawsMade, Event, Progress
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan, plan_from
@@ -33,7 +32,7 @@ from tests.cutting import stopping
 from tests.run.support import copied
 from tests.test_sample import QUIET, assert_same_draws
 
-LONG: dict[str, Any] = {"random_seed": 3, "target_ess": 1e9, "max_draws": 300, **QUIET}
+LONG: dict[str, Any] = {"random_seed": 3, "stop": pm.Stop(ess=1e9, max_draws=300), **QUIET}
 
 
 def model() -> pm.Model:
@@ -70,8 +69,8 @@ def test_without_numbers_a_run_ends_when_it_is_good_enough() -> None:
 
 def test_shorter_runs_begin_longer_ones() -> None:
     with model():
-        small = pm.sample(random_seed=1, target_ess=100, **QUIET)
-        large = pm.sample(random_seed=1, target_ess=900, **QUIET)
+        small = pm.sample(random_seed=1, stop=pm.Stop(ess=100), **QUIET)
+        large = pm.sample(random_seed=1, stop=pm.Stop(ess=900), **QUIET)
         fixed = pm.sample(draws=50, random_seed=1, **QUIET)
     for short in (small, fixed):
         count = short.posterior.sizes["draw"]
@@ -82,8 +81,9 @@ def test_shorter_runs_begin_longer_ones() -> None:
 @pytest.mark.parametrize("how", [{"target_ess": 900}, {"draws": 555}])
 def test_an_extended_result_is_the_longer_run(how: dict[str, int]) -> None:
     with model():
-        tree = pm.sample(random_seed=1, target_ess=100, **QUIET)
-        wanted = pm.sample(random_seed=1, **{"target_ess": 100, **how}, **QUIET)
+        tree = pm.sample(random_seed=1, stop=pm.Stop(ess=100), **QUIET)
+        stop = pm.Stop(ess=how.get("target_ess", 100))
+        wanted = pm.sample(random_seed=1, stop=stop, draws=how.get("draws"), **QUIET)
     longer = tree.extend(**how, progressbar=False)
     assert_same_draws(longer, wanted)
     assert longer.status == wanted.status
@@ -103,7 +103,7 @@ def test_an_extended_result_tells_what_was_compiled_for_it() -> None:
 
 def test_what_cannot_be_extended_is_said() -> None:
     with model():
-        tree = pm.sample(random_seed=1, target_ess=100, **QUIET)
+        tree = pm.sample(random_seed=1, stop=pm.Stop(ess=100), **QUIET)
     with pytest.raises(pm.SamplingError, match="say how far to extend"):
         tree.extend()
     with pytest.raises(pm.SamplingError, match="`draws` counts those there are"):
@@ -114,7 +114,7 @@ def test_what_cannot_be_extended_is_said() -> None:
 
 def test_draws_beyond_reach_are_said_with_the_name_of_the_worst() -> None:
     with model(), pytest.warns(pm.ConvergenceWarning, match=r"has not converged.*1000000 are asked for") as caught:
-        tree = pm.sample(random_seed=1, target_ess=1_000_000, max_draws=150, progressbar=False)
+        tree = pm.sample(random_seed=1, stop=pm.Stop(ess=1_000_000, max_draws=150), progressbar=False)
     assert tree.status == "not_converged"
     assert tree.worst in {"mu", "s", "z[a]", "z[b]", "z[c]", "log density"}
     assert f"`{tree.worst}`" in tree.reason
@@ -131,10 +131,10 @@ def test_draws_beyond_reach_are_said_with_the_name_of_the_worst() -> None:
         ({"draws": 2}, "not_converged", "2 draws of each chain are too few to tell"),
         ({"draws": 50}, "not_converged", "and 400 are asked for"),
         ({"draws": 100}, "not_converged", "and 400 are asked for"),
-        ({"draws": 200, "target_ess": 50}, "converged", ""),
+        ({"draws": 200, "stop": pm.Stop(ess=50)}, "converged", ""),
         ({"draws": 100, "compute_convergence_checks": False}, "completed", "convergence was not checked"),
-        ({"target_ess": 1e9, "max_draws": 100}, "not_converged", "and 1000000000 are asked for"),
-        ({"max_time": 0}, "not_converged", "max_time=0 seconds were over"),
+        ({"stop": pm.Stop(ess=1e9, max_draws=100)}, "not_converged", "and 1000000000 are asked for"),
+        ({"stop": pm.Stop(max_time=0)}, "not_converged", "max_time=0 seconds were over"),
     ],
 )
 def test_status_warning_and_summary_say_the_same(settings: dict[str, Any], status: str, said: str) -> None:
@@ -159,8 +159,14 @@ def test_one_chain_far_away_is_waited_for() -> None:
     with pm.Model():
         pm.Normal("x", shape=10)
         starts = [{"x": np.zeros(10)}] * 3 + [{"x": np.full(10, 1e9)}]
-        tree = pm.sample(random_seed=1, initvals=starts, init="adapt_diag", progressbar=False, max_tune=400,
-                         target_ess=200)  # fmt: skip
+        tree = pm.sample(
+            random_seed=1,
+            initvals=starts,
+            init="adapt_diag",
+            progressbar=False,
+            tuning=pm.Tuning(max=400),
+            stop=pm.Stop(ess=200),
+        )
     windows = json.loads(tree.posterior.attrs["warmup_windows"])
     assert windows[0]["arrived"] == [0, 1, 2]
     assert windows[-1]["arrived"] == [0, 1, 2, 3]
@@ -219,7 +225,9 @@ def test_an_improper_posterior_is_named_after_few_draws(tmp_path: Path) -> None:
     """A twentieth of the gradients of the whole run. Who wants more draws gets them, with the same words."""
     words = r"the posterior seems to be improper: moving `x\[2\]` alone, its density does not fall off"
     with pytest.warns(pm.ConvergenceWarning, match=rf"has not converged: {words}"):
-        tree = pm.sample(model=unseen_coordinate(None), random_seed=1, progressbar=False, checkpoint=tmp_path / "run")
+        tree = pm.sample(
+            model=unseen_coordinate(None), random_seed=1, progressbar=False, save=pm.Save(checkpoint=tmp_path / "run")
+        )
     assert tree.status == "not_converged"
     assert tree.posterior.sizes["draw"] == 100
     assert tree.posterior.attrs["gradients"] < 400_000
@@ -260,16 +268,16 @@ def test_a_constant_deterministic_is_said_and_blocks_nothing() -> None:
         pm.Deterministic("zero", x * 0.0)
         pm.Deterministic("square", x**2)
         with pytest.warns(pm.ConsilienceWarning, match="`zero` has the same value in all draws"):
-            tree = pm.sample(random_seed=1, monitor=["zero", "square"], progressbar=False)
+            tree = pm.sample(random_seed=1, stop=pm.Stop(monitor=["zero", "square"]), progressbar=False)
     assert tree.status == "converged"
 
 
 def test_an_unknown_name_to_monitor_is_refused_before_anything_is_touched(tmp_path: Path) -> None:
     with model():
-        pm.sample(checkpoint=tmp_path / "c", **LONG)
+        pm.sample(save=pm.Save(checkpoint=tmp_path / "c"), **LONG)
         before = (tmp_path / "c").read_bytes()
         with pytest.raises(pm.ModelError, match=r"`monitor` names \['w'\]"):
-            pm.sample(monitor="w", checkpoint=tmp_path / "c", overwrite=True, **QUIET)
+            pm.sample(stop=pm.Stop(monitor="w"), save=pm.Save(checkpoint=tmp_path / "c", overwrite=True), **QUIET)
     assert (tmp_path / "c").read_bytes() == before
 
 
@@ -301,15 +309,8 @@ def test_any_number_of_chains(chains: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"target_ess": -1}, "`target_ess` must be positive"),
-        ({"target_rhat": 0.9}, "`target_rhat` must lie between 1 and 2"),
-        ({"rhat": "plain"}, "`rhat` must be one of 'noise-adjusted', 'strict', got 'plain'"),
-        ({"metric": "full"}, "`metric` must be one of"),
-        ({"jumps": -2}, "`jumps` must be an integer of at least 0"),
-        ({"max_time": -1}, "`max_time` must be a number of seconds of at least 0"),
-        ({"min_draws": 1}, "`min_draws` must be an integer of at least 4"),
-        ({"max_tune": 0}, "`max_tune` must be an integer of at least 1"),
-        ({"window_budget": 0}, "`window_budget` must be an integer of at least 1"),
+        ({"nuts": {"jumps": -2}}, "`jumps` must be an integer of at least 0"),
+        ({"draws": 0}, "`draws` must be an integer of at least 1"),
     ],
 )
 def test_arguments_out_of_range(arguments: dict[str, Any], message: str) -> None:
@@ -320,13 +321,13 @@ def test_arguments_out_of_range(arguments: dict[str, Any], message: str) -> None
 def test_jumps_with_a_kernel_that_makes_none() -> None:
     """It samples without them, or says that it cannot; it does not fail on the way."""
     with model():
-        tree = pm.sample(step=pm.Metropolis(), jumps="auto", random_seed=1, draws=50, tune=50, **QUIET)
+        tree = pm.sample(step=pm.Metropolis(), random_seed=1, draws=50, tune=50, **QUIET)
     assert tree.posterior.sizes["draw"] == 50
 
 
 def test_no_time_at_all() -> None:
     with model():
-        tree = pm.sample(random_seed=1, max_time=0, **QUIET)
+        tree = pm.sample(random_seed=1, stop=pm.Stop(max_time=0), **QUIET)
     assert tree.status == "not_converged"
     assert "max_time=0 seconds were over" in tree.reason
     assert tree.posterior.sizes["draw"] == 0
@@ -363,7 +364,7 @@ def test_a_run_resumed_at_any_moment_is_the_unbroken_one(tmp_path: Path) -> None
         unbroken = pm.sample(**LONG)
     attempts = 0
 
-    tree = pm.sample(model=m, checkpoint=tmp_path / "c", callback=stopping(0, DrawsMade), **LONG)
+    tree = pm.sample(model=m, save=pm.Save(checkpoint=tmp_path / "c"), callback=stopping(0, DrawsMade), **LONG)
     while tree.status == "interrupted":
         attempts += 1
         assert attempts < 50
@@ -377,7 +378,7 @@ def test_a_run_resumed_at_any_moment_is_the_unbroken_one(tmp_path: Path) -> None
 
 def test_a_run_that_had_ended_gives_its_result(tmp_path: Path) -> None:
     with model():
-        tree = pm.sample(random_seed=1, checkpoint=tmp_path / "c", **QUIET)
+        tree = pm.sample(random_seed=1, save=pm.Save(checkpoint=tmp_path / "c"), **QUIET)
     with model():
         again = pm.resume(tmp_path / "c", progressbar=False)
     assert_same_draws(tree, again)
@@ -389,7 +390,7 @@ def test_a_run_that_had_ended_gives_its_result(tmp_path: Path) -> None:
 def test_another_model_or_other_data_are_refused(tmp_path: Path) -> None:
     """With what differs; the checkpoint stays as it is."""
     with model():
-        pm.sample(random_seed=1, checkpoint=tmp_path / "c", target_ess=100, **QUIET)
+        pm.sample(random_seed=1, save=pm.Save(checkpoint=tmp_path / "c"), stop=pm.Stop(ess=100), **QUIET)
     before = (tmp_path / "c").read_bytes()
     changed = model()
     with changed:
@@ -405,12 +406,14 @@ def test_another_model_or_other_data_are_refused(tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_not_replaced_by_accident(tmp_path: Path) -> None:
     with model():
-        first = pm.sample(random_seed=1, checkpoint=tmp_path / "c", target_ess=100, **QUIET)
+        first = pm.sample(random_seed=1, save=pm.Save(checkpoint=tmp_path / "c"), stop=pm.Stop(ess=100), **QUIET)
         before = (tmp_path / "c").read_bytes()
         with pytest.raises(StorageError, match="holds the checkpoint of another run"):
-            pm.sample(random_seed=2, checkpoint=tmp_path / "c", **QUIET)
+            pm.sample(random_seed=2, save=pm.Save(checkpoint=tmp_path / "c"), **QUIET)
         assert (tmp_path / "c").read_bytes() == before
-        second = pm.sample(random_seed=2, checkpoint=tmp_path / "c", target_ess=100, overwrite=True, **QUIET)
+        second = pm.sample(
+            random_seed=2, save=pm.Save(checkpoint=tmp_path / "c", overwrite=True), stop=pm.Stop(ess=100), **QUIET
+        )
         kept = pm.resume(tmp_path / "c", progressbar=False)
         with pytest.raises(StorageError, match="holds no checkpoint"):
             pm.resume(tmp_path / "nowhere", progressbar=False)
@@ -442,7 +445,7 @@ KILLED = """
     if place.exists():
         pm.resume(place, model(), progressbar=False)
     else:
-        pm.sample(model=model(), checkpoint=place, **more)
+        pm.sample(model=model(), save=pm.Save(checkpoint=place), **more)
 """
 
 
@@ -480,9 +483,10 @@ STORED = """
     if (place / "c").exists():
         pm.resume(place / "c", model(), progressbar=False)
     else:
-        pm.sample(model=model(), checkpoint=place / "c", store=place / "s.zarr", overwrite=True, **VERY_LONG)
+        save = pm.Save(checkpoint=place / "c", store=place / "s.zarr", overwrite=True)
+        pm.sample(model=model(), save=save, **VERY_LONG)
 """
-VERY_LONG = {"draws": 100_000, "tune": 100, "random_seed": 1, "target_ess": None, **QUIET}
+VERY_LONG = {"draws": 100_000, "tune": 100, "random_seed": 1, "stop": pm.Stop(ess=None), **QUIET}
 
 
 def check_store(path: Path, unbroken: Any) -> int:
@@ -635,10 +639,6 @@ def test_signal_handlers_are_as_before() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_plans_of_earlier_checkpoints_are_read() -> None:
-    """They said one by one what a run may do by itself."""
+def test_plans_are_read_from_their_plain_values() -> None:
     plan = ModelPlan(draws=30, names=("x",), rule=StoppingRule(target_ess=50.0))
-    run = {name: value for name, value in plan.of_the_run.items() if name != "remedies"} | {"escalate": False}
-    found = plan_from(run, plan.of_the_result | {"noncenter": True})
-    assert found == replace(plan, remedies=("coordinates", "metric", "jumps"))
     assert plan_from(plan.of_the_run, plan.of_the_result) == plan

@@ -83,7 +83,9 @@ def test_a_fault_is_said_at_the_end_and_the_place_is_free(tmp_path: Path, monkey
 def test_an_extended_run_is_stored_too(tmp_path: Path) -> None:
     """The store holds what the longer result holds."""
     with model():
-        tree = pm.sample(draws=60, tune=50, random_seed=1, store=tmp_path / "run.zarr", target_ess=None, **QUIET)
+        tree = pm.sample(
+            draws=60, tune=50, random_seed=1, save=pm.Save(store=tmp_path / "run.zarr"), stop=pm.Stop(ess=None), **QUIET
+        )
         assert stored(tmp_path / "run.zarr")["posterior"].sizes["draw"] == 60
         longer = tree.extend(draws=90, progressbar=False)
     found = stored(tmp_path / "run.zarr")

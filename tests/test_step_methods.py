@@ -193,7 +193,9 @@ def test_draws_of_a_compound_depend_on_the_seed_alone() -> None:
 def test_a_compound_is_resumed_with_the_same_steps(tmp_path: Path) -> None:
     """The checkpoint of a finished run gives its draws back."""
     model = mixture(20)
-    whole = pm.sample(100, tune=50, random_seed=4, model=model, progressbar=False, checkpoint=tmp_path / "run")
+    whole = pm.sample(
+        100, tune=50, random_seed=4, model=model, progressbar=False, save=pm.Save(checkpoint=tmp_path / "run")
+    )
     again = pm.resume(tmp_path / "run", model, progressbar=False)
     np.testing.assert_array_equal(again.posterior["z"], whole.posterior["z"])
     np.testing.assert_array_equal(again.sample_stats["lp"], whole.sample_stats["lp"])

@@ -1,8 +1,8 @@
 """Writes tests/state_spaces/statsmodels.json: what statsmodels says of fifteen state spaces, with gaps and without.
 
 Run it with an interpreter that has statsmodels (0.15 wrote the file): `python tools/state_spaces.py`. In: models of
-statsmodels at parameters near its starting values, and series that are drawn here. Out: matrices, log densities, moments
-of smoothed states and forecasts, one-step residuals. Exact diffuse initial states; no tolerance for a steady state.
+statsmodels at parameters near its starting values, and series that are drawn here. Out: matrices, log densities,
+moments of smoothed states and forecasts. Exact diffuse initial states; no tolerance for a steady state.
 """
 
 from __future__ import annotations
@@ -143,7 +143,11 @@ def main() -> None:
         gaps[rng.random(y.shape) < 0.15] = np.nan
         gaps[3:6] = np.nan
         gaps[-1] = np.nan
-        found[name] = {"params": numbers(params)} | matrices(make, y, params) | {"whole": said(make, y, params), "gaps": said(make, gaps, params)}
+        found[name] = (
+            {"params": numbers(params)}
+            | matrices(make, y, params)
+            | {"whole": said(make, y, params), "gaps": said(make, gaps, params)}
+        )
         print(name, params.round(3), found[name]["whole"]["logp"], found[name]["gaps"]["logp"])
     OUT.write_text(json.dumps(found) + "\n")
 

@@ -78,8 +78,6 @@ _ASKED: Final = {
 OF_OPS: Final = {
     "rewrite.values": "is not computed before a function runs",
     "rewrite.bounds": "is any number of its dtype to rules of rewriting",
-    "analysis.separability": "mixes all axes, which is always safe",
-    "analysis.operations": "counts as nothing",
 }
 for _found in walk_packages(ops.__path__, "consilience.ops."):
     import_module(_found.name)
@@ -96,7 +94,8 @@ _FACTORED = """
     LeastSquares LogAbsDet PivotPermutation PseudoInverse QR SVD Schur SingularValues Solve SolveTriangular
 """
 _EQUATIONS = """
-    DiagonalSums MatrixFunction MatrixFunctionDerivative SolveBanded SolveRiccati SolveSylvester ToeplitzInverse
+    DiagonalSums KalmanFilter KalmanSlopes MatrixFunction MatrixFunctionDerivative SolveBanded SolveRiccati
+    SolveSylvester ToeplitzInverse
     ToeplitzInverseSums ToeplitzSolve TridiagonalLU TridiagonalLUSolve
 """
 _SPARSE = """
@@ -116,26 +115,26 @@ WHY_OPS: Final = (
     ("rewrite.bounds", f"{_LIBRARY} {_BLOCKS} {_REGIONS}", "any number, as far as is known"),
     ("rewrite.bounds", f"{_CHECKS} Item Key", "no tensor, or gone before rules ask"),
     ("rewrite.bounds", "IndexUpdate MatMul", "any number: sums of what is written to one place, or of products"),
-    ("analysis.separability", f"{_LIBRARY} {_BLOCKS} {_REGIONS} Item", "every element may depend on every other"),
-    ("analysis.separability", f"{_CHECKS} AlteredGradient IndexUpdate MaskPositions SearchSorted", "not asked for yet"),
-    ("analysis.separability", "Key LengthOf", "depends on no element"),
-    (
-        "analysis.operations",
-        f"{_SHAPES} AlteredGradient Assume Cast Iota Item Key LengthOf StopGradient",
-        "moves numbers",
-    ),
-    ("analysis.operations", f"{_CHECKS} Require", "a comparison or two"),
-    ("analysis.operations", "ArgReduce ArgSort MaskPositions SearchSorted Sort", "no arithmetic"),
-    ("analysis.operations", "PivotPermutation", "no arithmetic"),
-    ("analysis.operations", f"{_BLOCKS} {_SPARSE} {_EQUATIONS} Correlate", "not counted yet"),
-    ("analysis.operations", "FourierTransform InverseRealFourier RealFourier", "not counted yet"),
-    ("analysis.operations", "Collective FunctionCall", "not known before it runs"),
 )
 
 
 def named(module: str) -> set[str]:
     """Ops that a module names."""
     return {name for name, op in OPS.items() if op in vars(import_module(f"consilience.{module}")).values()}
+
+
+# What ops say of themselves, where they are defined (`ir/op.py`), and what holds for one that does not.
+SAID: Final = {
+    "axes kept apart": "mixes all axes, which is always safe",
+    "linear": "is linear in no operand, which is always safe",
+    "operations": "moves numbers, or is not counted",
+}
+
+
+def says(op: type[Op]) -> list[bool]:
+    """Whether an op declares each of `SAID`."""
+    axes = op.core is not None or op.kept_axes is not Op.kept_axes
+    return [axes, bool(op.linear) or op.linear_in is not Op.linear_in, bool(op.flops) or op is ops.Elementwise]
 
 
 def unexplained() -> set[tuple[str, str]]:
@@ -179,16 +178,17 @@ def listing() -> str:
         "| table | an op that is not in it |",
         "|---|---|",
         *(f"| `{module}` | {meanwhile} |" for module, meanwhile in OF_OPS.items()),
+        *(f"| {said}, where it is defined | {meanwhile} |" for said, meanwhile in SAID.items()),
         "",
-        "| op | family | derivative | batched form | " + " | ".join(OF_OPS) + " |",
-        "|---" * (len(OF_OPS) + 4) + "|",
+        "| op | family | derivative | batched form | " + " | ".join((*OF_OPS, *SAID)) + " |",
+        "|---" * (len(OF_OPS) + len(SAID) + 4) + "|",
     ]
     tables = [
         OPS.keys() - {op.__name__ for op in none if not isinstance(op, str)} for none in (NO_DERIVATIVE, NO_BATCHED)
     ]
     tables += [named(module) for module in OF_OPS]
     for name, op in OPS.items():
-        cells = ["x" if name in table else "" for table in tables]
+        cells = ["x" if there else "" for there in (*(name in table for table in tables), *says(op))]
         lines.append(f"| `{name}` | {op.__module__.removeprefix('consilience.ops.')} | {' | '.join(cells)} |")
     lines += ["", f"{len(OPS)} ops. Why cells are empty:", ""]
     lines += [f"- `{table}` of {', '.join(f'`{n}`' for n in names.split())}: {why}." for table, names, why in WHY_OPS]

@@ -22,9 +22,23 @@ from consilience.model.variables import FreeVariable
 from consilience.sample.bart import covariates_of, forest_of, sums_at, written
 
 __all__ = [
-    "BART", "BARTStep", "ContinuousSplit", "ContinuousSplitRule", "OneHotSplit", "OneHotSplitRule", "PGBART",
-    "SubsetSplit", "SubsetSplitRule", "compute_variable_importance", "get_variable_inclusion", "plot_convergence",
-    "plot_ice", "plot_pdp", "plot_variable_importance", "plot_variable_inclusion", "predict",
+    "BART",
+    "PGBART",
+    "BARTStep",
+    "ContinuousSplit",
+    "ContinuousSplitRule",
+    "OneHotSplit",
+    "OneHotSplitRule",
+    "SubsetSplit",
+    "SubsetSplitRule",
+    "compute_variable_importance",
+    "get_variable_inclusion",
+    "plot_convergence",
+    "plot_ice",
+    "plot_pdp",
+    "plot_variable_importance",
+    "plot_variable_inclusion",
+    "predict",
 ]  # fmt: skip
 
 Array = npt.NDArray[Any]
@@ -46,7 +60,7 @@ def _found(model: Model | None, var: Any) -> FreeVariable:
         known = ", ".join(f"`{v.name}`" for v in own) or "none"
         raise ModelError(
             f"pm.bart needs one variable made by pm.BART, and `var` is {name!r}; the model has {known}. Pass "
-            "`var=\"name\"`, and `model=` outside of a `with` block."
+            '`var="name"`, and `model=` outside of a `with` block.'
         )
     return chosen[0]
 
@@ -124,9 +138,7 @@ def _rows(variable: FreeVariable, X: Any) -> Array:
         names = {str(name): name for name in X.columns}
         lacking = [name for name in forest.columns if name not in names]
         if lacking:
-            raise ModelError(
-                f"the new rows of `{variable.name}` have no columns {lacking}; they have {list(names)}."
-            )
+            raise ModelError(f"the new rows of `{variable.name}` have no columns {lacking}; they have {list(names)}.")
         arrays = []
         for name, categories in zip(forest.columns, forest.categories, strict=True):
             values = X[names[name]]
@@ -291,7 +303,10 @@ def compute_variable_importance(
     flat = flat[np.sort(rng.choice(len(flat), min(samples, len(flat)), replace=False))]
     other = rows[rng.permutation(len(rows))]
     full = sums_at(variable, flat, rows).reshape(len(flat), -1)
-    left, order, means, intervals = list(range(rows.shape[1])), [], [], []
+    left = list(range(rows.shape[1]))
+    order: list[int] = []
+    means: list[float] = []
+    intervals: list[Array] = []
     while left:
         best: tuple[float, int, Array] | None = None
         for column in left:
@@ -487,7 +502,9 @@ def _dependence(
     variable = _found(model, var)
     rows = covariates_of(variable) if X is None else _rows(variable, X)
     if len(sums_shape := variable.node.static_shape) > 1:
-        raise ShapeError(f"`{variable.name}` has the shape {sums_shape}: use `pm.bart.predict`, and choose a row of it.")
+        raise ShapeError(
+            f"`{variable.name}` has the shape {sums_shape}: use `pm.bart.predict`, and choose a row of it."
+        )
     rng = np.random.default_rng(seed_from(random_seed))
     words = _words(result, variable)
     flat = words.reshape(-1, words.shape[-1])

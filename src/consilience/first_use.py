@@ -1,7 +1,8 @@
-"""Packages and tables of which only what is used is loaded.
+"""Packages and tables of which only what is used is loaded, and what is found by its name.
 
 In: a package's names, or the families of a table's rows, by the file that has them. Out: a package and a table that
-load a file when one of its names or rows is asked for, and list them all. Type checkers read `__init__.pyi`, which
+load a file when one of its names or rows is asked for, and list them all. `FACES` has what stands above who asks for
+it, one row each, and the only such names: modules, or what they have there. Type checkers read `__init__.pyi`, which
 `python tools/names.py` writes from the table of a package.
 """
 
@@ -222,6 +223,38 @@ def load_on_use(
             homes[name] = f"{file}:{spelled}"
     vars(module).update(HOMES=homes, __all__=sorted(homes), _refuse=refuse, _public=public)
     module.__class__ = _PackageOnUse
+
+
+FACES: Final = {
+    "Function.jax": ("consilience.engines.jax.function", "of_function"),
+    "Function.numba": ("consilience.engines.numba.function", "of_function"),
+    "Function.torch": ("consilience.engines.torch.function", "of_function"),
+    "Function.torch_module": ("consilience.engines.torch.function", "module_of"),
+    "ModelDensity.jax": ("consilience.engines.jax.function", "of_density"),
+    "ModelDensity.torch": ("consilience.engines.torch.function", "of_density"),
+    "Posterior.challenge": ("consilience.estimators.refutation.portfolio", "challenge"),
+    "backend c": ("consilience.backends.c", "compile"),
+    "backend jax": ("consilience.engines.jax.emit", "compile"),
+    "backend llvm": ("consilience.backends.llvm", "compile"),
+    "backend reference": ("consilience.backends.reference", "compile"),
+    "backend torch": ("consilience.engines.torch.emit", "compile"),
+    "meanings of operators": ("consilience.tensor", ""),  # expressions may be unpickled where only the graph is loaded
+    "meanings of random keys": ("consilience.tensor.random", ""),
+    "page of a run": ("consilience.watch.live", "page_of"),
+    "page of a result": ("consilience.watch.page_file", "write"),
+    "words of variables": ("consilience.model.printing", ""),
+    "machine code helpers": ("consilience.native.shared_work", ""),
+    "machine code random": ("consilience.native.random.library", ""),  # the just-in-time compiler compiles these itself
+    "machine code routine": ("consilience.native.routines.library", ""),
+    "machine code of vector mathematics": ("consilience.native.vectormath", ""),
+}
+
+
+def face(name: str) -> Any:
+    """What a row of `FACES` names, loaded when it is asked for."""
+    module, attribute = FACES[name]
+    found = import_module(module)
+    return getattr(found, attribute) if attribute else found
 
 
 _Row = TypeVar("_Row")

@@ -136,7 +136,7 @@ def test_a_class_is_a_free_variable_of_a_model():
     np.testing.assert_allclose(model.compile_logp()(point), plain.compile_logp()(point))
     np.testing.assert_allclose(model.compile_dlogp()(point), plain.compile_dlogp()(point))
     with model:
-        trace = pm.sample(800, tune=400, chains=2, random_seed=1, progressbar=False, max_time=60)
+        trace = pm.sample(800, tune=400, chains=2, random_seed=1, progressbar=False, stop=pm.Stop(max_time=60))
         ahead = pm.sample_posterior_predictive(trace, random_seed=1, progressbar=False)
     assert abs(trace.posterior["scale"].mean().item() - 2.0) < 0.4
     assert ahead.posterior_predictive["y"].shape[2:] == (400, 2)

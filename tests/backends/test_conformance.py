@@ -79,6 +79,7 @@ from consilience.ops.scan import scan
 from consilience.ops.shape import length_of, stack
 from consilience.ops.sparse.factorisation import SparseCholesky, SparseCholeskyPullback, SparseTriangularSolve
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
+from consilience.ops.state_space import KalmanFilter, KalmanSlopes
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 from tests.backends.agreement import Array, agree, inputs_like, run_llvm, run_reference
 from tests.backends.test_factorisations import OPS as FACTORISATIONS
@@ -717,6 +718,32 @@ for worst in (False, True):
             case(SparseTriangularSolve, f"{worst}{batch}{turned}",
                  lambda f, b, p=pattern, t=turned: Node(SparseTriangularSolve(t), f, b, *p[:2]), size, (*batch, 4, 2),
                  rtol=1e-11, **more)  # fmt: skip
+
+
+# State spaces: y, and vectors of which T, Z, h, Q and P1 are made; all of a batch.
+
+
+def space(y: Node, vector: Node, slopes: int | None, diffuse: bool) -> Node:
+    """The log density, or one of its slopes."""
+    batch = y.static_shape[:-2]
+    outer = vector[..., :, None] * vector[..., None, :]
+    matrices = [y, vector[..., None, None, :], 1.0 + vector[..., None, :1] ** 2, outer[..., None, :, :] * 0.2,
+                outer[..., None, :, :], vector[..., None, :], vector, outer]  # fmt: skip
+    free = constant(np.eye(1, 3)[0] * diffuse)
+    whole = Node(KalmanFilter("", diffuse), *matrices, free)
+    if slopes is None:
+        return Node(Item(0), whole)
+    assert len(batch) == y.ndim - 2
+    return Node(Item(slopes), Node(KalmanSlopes("", diffuse), *matrices, free, Node(Item(1), whole)))
+
+
+for batch in ((), (3,), (2, 0)):
+    for diffuse in (False, True):
+        more = {"dtypes": ("float64",), **LINEAR}
+        sides = ((*batch, 40, 1), (*batch, 3))
+        case(KalmanFilter, f"{batch}{diffuse}", lambda y, v, d=diffuse: space(y, v, None, d), *sides, **more)
+        for k in range(6 if diffuse else 8):  # of rank 1: the diffuse state tells all, a1 and P1 nothing
+            case(KalmanSlopes, f"{batch}{diffuse}{k}", lambda y, v, k=k, d=diffuse: space(y, v, k, d), *sides, **more)
 
 
 def operands(row: Case, dtype: str, seed: int) -> list[Array]:

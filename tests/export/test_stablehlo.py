@@ -33,7 +33,8 @@ REFUSED = {
     "Det", "DetSign", "MatrixFunction", "MatrixFunctionDerivative",
     "SampledProduct", "SolveBanded", "SolveRiccati", "SolveSylvester", "SparseCholesky", "SparseCholeskyPullback",
     "SparseProduct", "SparseTriangularSolve", "TransposedSparseProduct", "TridiagonalLU", "TridiagonalLUSolve",
-    "MaskPositions", "DiagonalSums", "ToeplitzInverse", "ToeplitzInverseSums", "ToeplitzSolve",
+    "KalmanFilter", "KalmanSlopes", "MaskPositions", "DiagonalSums", "ToeplitzInverse", "ToeplitzInverseSums",
+    "ToeplitzSolve",
 }  # fmt: skip
 OPS = sorted({row.op for row in CASES}, key=lambda op: op.__name__)
 

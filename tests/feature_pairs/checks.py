@@ -214,7 +214,7 @@ def sampled(subject: Subject, draws: int) -> Any:
         whole = again = pm.sample(cores=1, **settings)
         if "resumed" in ways:
             path = Path(folder) / "run"
-            first = pm.sample(cores=1, checkpoint=path, callback=stopping(1), **settings)
+            first = pm.sample(cores=1, save=pm.Save(checkpoint=path), callback=stopping(1), **settings)
             assert first.status == "interrupted", first.status
             more = {"executor": settings["executor"]} if "shards" in ways else {}
             cores = 2 if "threads" in ways else 1

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from consilience import Stop
 from consilience.errors import ConsilienceWarning, MissingPackageError, MissingRuleError, ModelError, SamplingError
 
 pymc = pytest.importorskip("pymc")
@@ -177,7 +178,7 @@ def test_there_are_exactly_as_many_draws_as_asked_for(draws: int) -> None:
 
 def test_settings_of_nuts_are_taken_in_both_places() -> None:
     with regression():
-        result = pymc.sample(**SHORT, target_accept=0.95, nuts={"max_treedepth": 2, "target_ess": 50})
+        result = pymc.sample(**SHORT, target_accept=0.95, nuts={"max_treedepth": 2, "stop": Stop(ess=50)})
     assert "target_accept=0.95" in result.posterior.attrs["settings"]
     assert result.sample_stats["tree_depth"].values.max() <= 2
     assert '"target_ess": 50' in result.posterior.attrs["options"]

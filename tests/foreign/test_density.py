@@ -90,7 +90,7 @@ def test_a_python_function_is_known_again_in_other_processes(tmp_path: Path) -> 
 
 
 def test_a_run_of_a_python_function_is_resumed_by_the_same_code_only(tmp_path: Path) -> None:
-    whole = pm.sample(50, tune=50, model=from_density(2, normal), checkpoint=tmp_path / "run", **SHORT)
+    whole = pm.sample(50, tune=50, model=from_density(2, normal), save=pm.Save(checkpoint=tmp_path / "run"), **SHORT)
     again = pm.resume(tmp_path / "run", model=from_density(2, normal), progressbar=False)
     assert np.array_equal(whole.posterior["x"], again.posterior["x"])
     with pytest.raises(ConsilienceError, match="cannot be resumed"):
@@ -119,7 +119,7 @@ class TestMachineCode:
         assert np.allclose(ours.posterior["x"][:, 0], theirs.posterior["x"][:, 0])
 
     def test_can_be_resumed(self, code: Any, tmp_path: Path) -> None:
-        whole = pm.sample(model=from_density(3, code.normal), checkpoint=tmp_path / "run", **QUIET)
+        whole = pm.sample(model=from_density(3, code.normal), save=pm.Save(checkpoint=tmp_path / "run"), **QUIET)
         again = pm.resume(tmp_path / "run", model=from_density(3, code.normal), progressbar=False)
         assert np.array_equal(whole.posterior["x"], again.posterior["x"])
 
@@ -127,7 +127,9 @@ class TestMachineCode:
         assert from_density(3, code.normal).copy().log_density()(np.ones(3))[0] == -1.5
 
     def test_of_other_data_is_not_resumed(self, code: Any, tmp_path: Path) -> None:
-        pm.sample(model=from_density(3, code.normal, data=np.ones(1)), checkpoint=tmp_path / "run", **QUIET)
+        pm.sample(
+            model=from_density(3, code.normal, data=np.ones(1)), save=pm.Save(checkpoint=tmp_path / "run"), **QUIET
+        )
         with pytest.raises(ConsilienceError, match="cannot be resumed"):
             pm.resume(tmp_path / "run", model=from_density(3, code.normal, data=np.full(1, 2.0)), progressbar=False)
 

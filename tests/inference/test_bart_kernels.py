@@ -68,7 +68,7 @@ def ranks(family: str, count: int, draws: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", ["normal", "bernoulli", "poisson"])
-@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, pytest.param(100, marks=pytest.mark.slow)])
 def test_ranks_of_functions_drawn_from_the_prior_are_uniform(family: str, count: int) -> None:
     found = ranks(family, count, 60)
     for column in found.T:

@@ -92,9 +92,7 @@ def test_trees_are_visited_as_often_as_all_trees_enumerated_say(columns: int, m:
             pm.Normal("y", mu, SIGMA, observed=Y)
         else:  # the same density, not known as one that is quadratic
             pm.Potential("y", pm.math.sum(pm.math.log(pm.math.exp(pm.logp(pm.Normal.dist(mu, SIGMA), Y)))))
-        result = pm.sample(
-            4000, tune=200, chains=4, random_seed=1, progressbar=False, compute_convergence_checks=False
-        )
+        result = pm.sample(4000, tune=200, chains=4, random_seed=1, progressbar=False, compute_convergence_checks=False)
     forest = model.free[0].node.op.settings[0]
     expected = exact(columns, m, forest.scale, forest.offset)
     words = result.sample_stats["mu_trees"].to_numpy().view(np.int64)

@@ -178,7 +178,9 @@ def test_a_run_with_a_whitened_metric_goes_on_from_a_checkpoint_bit_for_bit(tmp_
     """Cut off after one message, three, five; another pattern of threads gives the same draws."""
     model = noisy_walk()
     unbroken = pm.sample(model=model, random_seed=5, progressbar=False, cores=1)
-    tree = pm.sample(model=model, random_seed=5, progressbar=False, checkpoint=tmp_path / "run", callback=stopping(1))
+    tree = pm.sample(
+        model=model, random_seed=5, progressbar=False, save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(1)
+    )
     attempts = 1
     while tree.status == "interrupted":
         attempts += 2

@@ -210,6 +210,7 @@ def test_damaged_text_is_a_parse_error_or_a_program(data: st.DataObject) -> None
     damaged = written[:place] + other + written[place + 1 :]
     with contextlib.suppress(ParseError):
         leaves, read = parse(damaged)
+        assert read
         again, same = parse(text(read, leaves))
         assert text(same, again) == text(read, leaves)  # what is read is a program
 

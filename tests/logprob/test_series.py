@@ -12,10 +12,11 @@ from scipy import stats
 import consilience as pm
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
+from tests.logprob.random_steps import Program
 from tests.logprob.series import PATTERNS, SEEN, Pattern, scan
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
-CONTINUOUS = [name for name, pattern in PATTERNS.items() if not pattern.discrete]
+WITH_GAPS = [name for name in PATTERNS if not name.startswith("censored")]
 
 
 def series_of(pattern: Pattern, draws: int | None = None) -> Any:
@@ -51,7 +52,7 @@ def test_observed_and_latent_series_have_the_density(name: str) -> None:
     np.testing.assert_allclose(found, 2.0 * pattern.reference(pattern.theta, x), **CLOSE)
 
 
-@pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.parametrize("name", WITH_GAPS)
 def test_values_without_data_are_variables_of_the_series(name: str) -> None:
     pattern = PATTERNS[name]
     x = series_of(pattern)
@@ -66,6 +67,16 @@ def test_values_without_data_are_variables_of_the_series(name: str) -> None:
     inner = x[gaps] if transform is None else transform.forward(pt.as_tensor(x[gaps])).eval()
     point = {"theta": pattern.theta, model.rvs_to_values[lacking].name: inner}
     np.testing.assert_allclose(model.compile_logp(jacobian=False)(point), pattern.reference(pattern.theta, x), **CLOSE)
+
+
+def test_counts_of_hidden_markov_models_may_have_gaps() -> None:
+    counts = np.array([0.0, 3.0, np.nan, 1.0, 4.0])
+    series = {"init_probs": [0.5, 0.5], "P": [[0.8, 0.2], [0.3, 0.7]], "steps": 4}
+    with pm.Model() as model, pytest.warns(pm.ImputationWarning):
+        pm.HiddenMarkov("y", emission_dist=pm.Poisson.dist([1.0, 4.0]), observed=counts, **series)
+    rv = pm.HiddenMarkov.dist(emission_dist=pm.Poisson.dist([1.0, 4.0]), **series)
+    expected = pm.logp(rv, np.where(np.isnan(counts), 2, counts).astype(int)).eval()
+    np.testing.assert_allclose(model.compile_logp()({"y_unobserved": np.array([2])}), expected, **CLOSE)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -107,6 +118,32 @@ def test_predictions_run_the_loop_forwards(name: str) -> None:
         assert draws.shape == drawn.shape
         spread = drawn.std(0) / np.sqrt(300) * np.sqrt(2.0)
         assert np.all(np.abs(draws.mean(0) - drawn.mean(0)) < 5.0 * spread + 1e-12)
+
+
+def test_updates_may_be_returned_as_in_pymc() -> None:
+    def program(start: Any, rho: Any, sigma: Any, size: Any) -> Any:
+        def step(two: Any, one: Any, rho: Any, sigma: Any) -> Any:
+            x = one * rho[0] + two * rho[1] + pm.Normal.dist(sigma=sigma)
+            return x, pm.pytensorf.collect_default_updates([x])
+
+        series, _ = pm.scan(
+            fn=step, outputs_info=[{"initial": start, "taps": range(-2, 0)}], non_sequences=[rho, sigma], n_steps=7,
+            strict=True,
+        )  # fmt: skip
+        return series
+
+    rv = pm.CustomDist.dist([0.4, -0.2], [0.5, -0.3], 1.0, dist=program)
+    x = pm.draw(rv, random_seed=1)
+    np.testing.assert_allclose(pm.logp(rv, x).eval(), PATTERNS["AR(2) by taps"].reference(0.5, x), **CLOSE)
+
+
+@pytest.mark.parametrize("given", [{"shape": 7}, {"size": 7}, {"shape": (7,)}])
+def test_a_program_may_read_its_length_from_size(given: Any) -> None:
+    def program(theta: Any, size: Any) -> Any:
+        return scan(lambda x: pm.Normal.dist(theta * x, 1.3), outputs_info=pt.as_tensor(1.0), n_steps=size[0])
+
+    rv = pm.CustomDist.dist(0.5, dist=program, **given)
+    np.testing.assert_allclose(pm.logp(rv, SEEN).eval(), PATTERNS["AR(1)"].reference(0.5, SEEN), **CLOSE)
 
 
 def test_lengths_may_be_data() -> None:
@@ -186,3 +223,26 @@ def test_what_has_no_density_is_refused_with_the_reason(name: str) -> None:
 def test_data_of_another_length_are_refused_by_name() -> None:
     with pm.Model(), pytest.raises(pm.ShapeError, match="`y`"):
         pm.CustomDist("y", 1.0, dist=PATTERNS["walk"].program, observed=np.zeros(9))
+
+
+def check_random_program(seed: int, draws: int = 30) -> None:
+    """The density of a random program is that of NumPy, and its draws are those of the step."""
+    program = Program(seed)
+    rv = pm.CustomDist.dist(dist=program.tensor)
+    x = pm.draw(rv, draws, random_seed=seed)
+    expected, residuals = program.walk(x)
+    np.testing.assert_allclose(pm.logp(rv, x).eval(), expected, rtol=1e-10, atol=1e-10, err_msg=f"seed {seed}")
+    bound = 6.0 / np.sqrt(residuals.size) + 10.0 / residuals.size  # counts that are seldom above 0 have long tails
+    assert abs(residuals.mean()) < bound, f"seed {seed}: draws are not those of the step"
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_programs(seed: int) -> None:
+    check_random_program(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_thousands_of_random_programs(part: int) -> None:
+    for seed in range(1000 + 250 * part, 1250 + 250 * part):
+        check_random_program(seed)

@@ -127,7 +127,14 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = pm.sample(40, tune=40, model=model_of(Decay()), **SETTINGS)
-        pm.sample(40, tune=40, model=model_of(Decay()), checkpoint=tmp_path / "run", max_time=0.05, **SETTINGS)
+        pm.sample(
+            40,
+            tune=40,
+            model=model_of(Decay()),
+            save=pm.Save(checkpoint=tmp_path / "run"),
+            stop=pm.Stop(max_time=0.05),
+            **SETTINGS,
+        )
         longer = pm.resume(tmp_path / "run", model=model_of(Decay()), progressbar=False)
     np.testing.assert_array_equal(longer.posterior["a"], whole.posterior["a"])
 

@@ -48,6 +48,7 @@ def test_values_are_the_same_with_conditions_at_the_end(name: str) -> None:
     (moved,) = hoisted([CASES[name]], [k, j])
     assert moved.static_shape == CASES[name].static_shape
     assert moved.dtype == CASES[name].dtype
+    assert moved is not CASES[name]
     for numbers in ((0, 0), (3, 4), (6, 2)):
         at: dict[Node, Any] = {k: np.array(numbers[0]), j: np.array(numbers[1]), x: np.array([0.3, -0.4, 0.9])}
         before, after = reference.evaluate([CASES[name], moved], at)

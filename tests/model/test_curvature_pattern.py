@@ -285,6 +285,8 @@ def test_second_derivatives_lie_inside_the_pattern(name: str) -> None:
 def test_second_derivatives_of_public_models_lie_inside_the_pattern(name: str, most: int) -> None:
     density = MODELS[name].build(pm, pt, np).log_density()
     found = curvature_pattern(density, most)
+    if name in QUICK:
+        assert (found is None) == ((name, most) == ("election_polls", 6))
     if found is not None and density.dimension < 2000:
         check_form(found, density.dimension)
         assert unexplained(density, found) < ROUNDED

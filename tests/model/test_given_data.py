@@ -15,7 +15,7 @@ import xarray as xr
 
 import consilience as pm
 from consilience.errors import DtypeError, ImputationWarning
-from consilience.model.data import given_data
+from consilience.model.data import GivenData, given_data
 
 NUMBERS = np.array([1.0, 2.0, 4.0])
 
@@ -148,6 +148,7 @@ def test_whole_numbers_beside_missing_ones_stay_exact() -> None:
 
 def test_data_that_were_taken_in_stay_as_they_are() -> None:
     given = given_data("y", NUMBERS)
+    assert type(given) is GivenData
     assert given_data("y", given) is given
 
 

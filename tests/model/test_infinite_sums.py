@@ -12,7 +12,9 @@ from scipy import stats
 from scipy.special import expit, logsumexp
 
 import consilience as pm
+from consilience.errors import ModelError
 from consilience.model import marginalize
+from consilience.model.summation import without
 from consilience.model.tails import lengthen_for, short_tails
 from consilience.sample import recover_marginals
 
@@ -186,3 +188,13 @@ def test_sums_that_cannot_be_cut_off_are_refused() -> None:
     }.items():
         with pytest.raises(pm.ModelError, match=message):
             marginalize(model, name)
+
+
+def test_counts_that_grow_with_one_another_are_refused_before_their_tables_are_large() -> None:
+    """However many values the first has, the second needs more for the greatest of them."""
+    with pm.Model() as model:
+        first = pm.Poisson("first", pm.Gamma("rate", 2, 0.5))
+        second = pm.Poisson("second", first + 1.0)
+        pm.Poisson("y", second + 0.5, observed=3)
+    with pytest.raises(ModelError, match=r"`second` and `first`, on which it depends, both have infinitely many"):
+        without(model, ["first", "second"])

@@ -134,6 +134,7 @@ def test_integers_that_wrap_around_wrap_alike_in_any_order() -> None:
     values = [generator.integers(-(2**62), 2**62, shape) for shape in ((200, 200), (200, 200), 200)]
     chosen, written = (pm.function([a, b, v], (a @ b) @ v, plan=p) for p in (True, False))
     np.testing.assert_array_equal(chosen(*values), written(*values))
+    assert chosen.lowered(*values) != written.lowered(*values)
 
 
 def test_where_fuel_ends_the_best_so_far_is_taken() -> None:

@@ -27,6 +27,16 @@ def test_rules_of_code_have_examples() -> None:
     assert [rule.name for rule in ALWAYS.rules if rule.left is None and not rule.examples] == []
 
 
+def test_rules_apply_to_random_graphs() -> None:
+    """The tests below see many rules at work, each more than once."""
+    steps: list[str] = []
+    for seed in range(40):
+        choose = random.Random(seed)
+        graph = random_graph(choose.randrange, leaves(), choose.randrange(3, 40))
+        Rewriting(ALWAYS, strict=True, observe=lambda rule, a, b: steps.append(rule.name))([graph])
+    assert len(steps) > 2 * len(set(steps)) > 40
+
+
 @over_rows("seed", range(150))
 @over_rows("extreme", [False, True])
 def test_each_step_on_a_random_graph_keeps_its_value(seed: int, extreme: bool) -> None:

@@ -85,7 +85,7 @@ def test_a_killed_run_goes_on_with_the_draws_it_would_have_had(tmp_path: Path) -
         if len(sys.argv) > 2:
             pm.smc.resume(sys.argv[1], model(), progressbar=False)
         else:
-            pm.sample_smc(model=model(), checkpoint=sys.argv[1], **SETTINGS)
+            pm.sample_smc(model=model(), save=pm.Save(checkpoint=sys.argv[1]), **SETTINGS)
     """)
     for attempt in range(2):
         command = [sys.executable, "-c", program, str(place), *(["again"] if attempt else [])]
@@ -108,11 +108,11 @@ def test_a_killed_run_goes_on_with_the_draws_it_would_have_had(tmp_path: Path) -
 def test_a_run_that_had_ended_gives_its_result(tmp_path: Path) -> None:
     model, settings = STORIES["model"](), STORIES["SETTINGS"]
     place = tmp_path / "run"
-    result = pm.sample_smc(model=model, checkpoint=place, **settings)
+    result = pm.sample_smc(model=model, save=pm.Save(checkpoint=place), **settings)
     assert (draws(pm.smc.resume(place, model, progressbar=False)) == draws(result)).all()
     with pytest.raises(StorageError, match="checkpoint of another run"):
-        pm.sample_smc(model=model, checkpoint=place, **settings)
-    pm.sample_smc(model=model, checkpoint=place, overwrite=True, **settings)
+        pm.sample_smc(model=model, save=pm.Save(checkpoint=place), **settings)
+    pm.sample_smc(model=model, save=pm.Save(checkpoint=place, overwrite=True), **settings)
     with pytest.raises(SamplingError, match=r"one of `pm.sample_smc`; go on with it by `pm.smc.resume`"):
         pm.resume(place, model)
     with pm.Model() as other:
@@ -123,7 +123,13 @@ def test_a_run_that_had_ended_gives_its_result(tmp_path: Path) -> None:
         pm.smc.resume(tmp_path / "nothing", model)
     chains = tmp_path / "chains"
     pm.sample(
-        20, tune=20, model=model, chains=1, checkpoint=chains, progressbar=False, compute_convergence_checks=False
+        20,
+        tune=20,
+        model=model,
+        chains=1,
+        save=pm.Save(checkpoint=chains),
+        progressbar=False,
+        compute_convergence_checks=False,
     )
     with pytest.raises(SamplingError, match=r"is one of `pm.sample`; go on with it by `pm.resume`"):
         pm.smc.resume(chains, model)
@@ -146,7 +152,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with monkeypatch.context() as patched:
             patched.setattr(running, "advanced", interrupting)
             with pytest.warns(pm.ConvergenceWarning, match="stopped at the power"):
-                early = pm.sample_smc(model=model, checkpoint=place, cores=1, **settings)
+                early = pm.sample_smc(model=model, save=pm.Save(checkpoint=place), cores=1, **settings)
     finally:
         signal.signal(signal.SIGINT, before)
     assert early["posterior"].attrs["status"] == "interrupted"
@@ -168,7 +174,9 @@ def test_a_simulator_is_resumed(tmp_path: Path) -> None:
         return model
 
     place = tmp_path / "run"
-    first = pm.sample_smc(100, pm.smc.MH, model=made(1.0), checkpoint=place, random_seed=1, chains=1, progressbar=False)
+    first = pm.sample_smc(
+        100, pm.smc.MH, model=made(1.0), save=pm.Save(checkpoint=place), random_seed=1, chains=1, progressbar=False
+    )
     again = pm.smc.resume(place, made(1.0), progressbar=False)
     assert (first["posterior"]["mu"].values == again["posterior"]["mu"].values).all()
     for other in (made(2.0), made(1.0, 2)):

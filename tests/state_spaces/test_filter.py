@@ -151,7 +151,9 @@ def test_slopes_where_nothing_is_known_at_first(gaps: float) -> None:
 
 def test_slopes_of_stationary_states() -> None:
     given = {k: v for k, v in some(4, 1, 2, seed=1).items() if k not in ("a0", "P0")} | {"H": np.eye(1)}
-    assert gradient_error(given, np.random.default_rng(5).normal(size=(20, 1)), "T Z Q R c d", initial="stationary") < 1e-6
+    assert (
+        gradient_error(given, np.random.default_rng(5).normal(size=(20, 1)), "T Z Q R c d", initial="stationary") < 1e-6
+    )
 
 
 def test_slopes_of_matrices_that_vary_in_time() -> None:

@@ -192,3 +192,192 @@ def test_exponential_smoothing_is_that_of_statsmodels() -> None:
     y = np.array(SAID["smoothing"]["gaps"]["y"], float)
     rv = pm.LinearGaussianStateSpace.dist(**arguments | {"a0": start, "initial": "known"}, steps=len(y) - 1)
     assert pm.logp(rv, y).eval() == pytest.approx(SAID["smoothing"]["gaps"]["logp"], rel=1e-9)
+
+
+def air(times: int = 40) -> Any:
+    """Months of a series with a season, with a gap."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y = np.cumsum(rng.normal(size=times)) * 0.1 + np.sin(np.arange(times) * np.pi / 2) + 0.1 * rng.normal(size=times)
+    y[7] = np.nan
+    return pd.Series(y, pd.date_range("2020-01", periods=times, freq="MS"), name="sales")
+
+
+def posterior(model: pm.Model, count: int = 30) -> Any:
+    """Draws near the starting point, in place of a run."""
+    rng = np.random.default_rng(1)
+    names = [v.name for v in model.free_RVs]
+    prior = pm.sample_prior_predictive(count, model=model, random_seed=1)["prior"]
+    values = {name: prior[name].values * 0.2 + 0.1 for name in names if "partial" not in name}
+    values |= {name: 0.5 * prior[name].values for name in names if "partial" in name}
+    del rng
+    return pm.compute_deterministics(pm.to_inference_data(values, model=model), model=model, merge_dataset=True)
+
+
+def test_results_have_labels_and_dates() -> None:
+    """Components add up to what is seen without noise, and dates go on."""
+    y = air()
+    space = ss.LevelTrend(2, innovations_order=1) + ss.TimeSeasonality(4) + ss.MeasurementError()
+    with pm.Model() as model:
+        mine = pm.HalfNormal("sigma_seasonal_4", 0.1)
+        space.build_statespace_graph(y)
+    assert model.named["sigma_seasonal_4"] is mine
+    draws = posterior(model)
+    found = space.sample_conditional_posterior(draws, random_seed=1)
+    assert list(found.state.values) == ["level", "trend", "seasonal_4", "seasonal_4_lag1", "seasonal_4_lag2"]
+    assert list(found.component.values) == ["level_trend", "seasonal_4"]
+    assert np.array_equal(found.time.values, y.index.values)
+    total = found["components"].sum("component").values
+    assert total == pytest.approx(found["smoothed_observed"].values[..., 0], rel=1e-12)
+    assert np.isnan(found["residuals"].values[:, :, 7]).all()
+    ahead = space.forecast(draws, 6, random_seed=1)
+    assert str(ahead.time_ahead.values[0])[:10] == "2023-05-01"
+    again = space.forecast(draws, 6, random_seed=1)
+    assert np.array_equal(ahead["forecast_observed"], again["forecast_observed"])
+    assert "smoothed_states" not in model.named
+    answers = space.impulse_response_function(draws, 5, shock_size=1.0)["irf"].values[0, 0, :, :, 0]
+    assert answers == pytest.approx(np.array([[1, 1, 1, 1, 1], [1, -1, 0, 0, 1]]))
+
+
+def test_forecasts_are_those_of_the_joint_distribution() -> None:
+    """A walk with noise: mean and variance of each period, from 20,000 draws with the same parameters."""
+    y = np.array([0.3, 1.0, 0.4, 1.4])
+    space = ss.LevelTrend(1) + ss.MeasurementError()
+    with pm.Model() as model:
+        space.build_statespace_graph(y)
+    count = 20_000
+    values = {"sigma_level_trend": np.full((1, count, 1), 0.5), "sigma_MeasurementError": np.full((1, count), 0.3)}
+    ahead = space.forecast(pm.to_inference_data(values, model=model), 3, random_seed=1)["forecast_observed"].values[0]
+    bound = space_of(pm.LinearGaussianStateSpace.dist(
+        T=[[1.0]], Z=[[1.0]], H=[[0.09]], Q=[[0.25]], initial="diffuse", steps=3
+    ))  # fmt: skip
+    said = space_of(following(bound, pt.as_tensor(y[:, None]), 3, {}))
+    mean, variance = pm.function([], [said.mean(), said.variance()])()
+    assert np.all(np.abs(ahead.mean(0) - mean) < 5 * np.sqrt(variance / count))
+    assert np.all(np.abs(ahead.var(0) - variance) < 5 * variance * np.sqrt(2 / count))
+
+
+def test_regressors_of_the_periods_ahead_are_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 1))
+    y = 3.0 * X[:, 0] + 0.01 * rng.normal(size=20)
+    space = ss.LevelTrend(1, innovations_order=0) + ss.Regression(["price"]) + ss.MeasurementError()
+    with pm.Model() as model:
+        with pytest.raises(ShapeError, match="needs `exog`: the columns price for 20 times"):
+            space.build_statespace_graph(y)
+        space.build_statespace_graph(y, exog=X)
+    draws = pm.to_inference_data({"sigma_MeasurementError": np.full((1, 20), 0.01)}, model=model)
+    with pytest.raises(ShapeError, match="needs `exog`: the columns price for 2 times"):
+        space.forecast(draws, 2)
+    with pytest.raises(ShapeError, match=r"`exog` must have 2 rows"):
+        space.forecast(draws, 2, exog=[[1.0]])
+    ahead = space.forecast(draws, 2, exog=[[10.0], [-10.0]], random_seed=1)["forecast_observed"].mean(("chain", "draw"))
+    assert ahead.values[:, 0] == pytest.approx([30.0, -30.0], abs=0.5)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        ss.SARIMAX((1, 1, 1), (1, 0, 1, 4)),
+        ss.ETS(("A", "Ad", "A"), seasonal_periods=4),
+        ss.LevelTrend(1) + ss.Cycle(estimate_cycle_length=True, dampen=True) + ss.MeasurementError(),
+        ss.Autoregressive(2) + ss.MeasurementError(),
+        ss.FrequencySeasonality(4) + ss.LevelTrend(3, innovations_order=[0, 0, 1]) + ss.MeasurementError(),
+    ],
+    ids=lambda space: type(space).__name__,
+)
+def test_default_priors_and_forecasts_of_one_series(space: Any) -> None:
+    """Density and slopes are finite at the starting point, and forecasts at draws."""
+    with pm.Model() as model:
+        space.build_statespace_graph(air())
+    at = model.initial_point()
+    assert np.isfinite(model.compile_logp()(at))
+    assert np.isfinite(model.compile_dlogp()(at)).all()
+    draws = posterior(model)
+    assert np.isfinite(space.forecast(draws, 3, random_seed=1)["forecast_observed"]).all()
+    assert np.isfinite(space.sample_conditional_posterior(draws, random_seed=1)["smoothed_states"]).all()
+
+
+@pytest.mark.parametrize(
+    "space",
+    [ss.VARMAX((1, 1), ["a", "b"], measurement_error=True), ss.DynamicFactor(1, 2, ["a", "b"])],
+    ids=lambda space: type(space).__name__,
+)
+def test_default_priors_of_several_series(space: Any) -> None:
+    y = np.random.default_rng(0).normal(size=(30, 2))
+    y[4, 0] = y[9] = np.nan
+    with pm.Model() as model:
+        space.build_statespace_graph(y)
+    at = model.initial_point()
+    assert np.isfinite(model.compile_logp()(at))
+    assert np.isfinite(model.compile_dlogp()(at)).all()
+
+
+def test_partial_autocorrelations_make_stationary_coefficients() -> None:
+    """Roots of the polynomial lie outside the unit circle, and of order 2 by the formula."""
+    partial = pt.vector("partial", shape=(4,))
+    from consilience.statespace.priors import from_partial
+
+    coefficients = pm.function([partial], from_partial(partial))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        found = coefficients(rng.uniform(-1, 1, 4))
+        assert np.abs(np.linalg.eigvals(np.vstack([found, np.eye(4)[:-1]]))).max() < 1
+    assert coefficients([0.5, -0.3, 0.0, 0.0]) == pytest.approx([0.5 * 1.3, -0.3, 0.0, 0.0])
+
+
+class TestBadInput:
+    """What cannot be a series or a model, and what the message says."""
+
+    def test_labels_of_time(self) -> None:
+        pd = pytest.importorskip("pandas")
+        space = ss.LevelTrend(1) + ss.MeasurementError()
+        days = pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-02"])
+        uneven = pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-03", "2020-01-09"])
+        with pm.Model():
+            with pytest.raises(ShapeError, match="2020-01-02 00:00:00 stands twice"):
+                space.build_statespace_graph(pd.Series([1.0, 2.0, 3.0], days))
+            with pytest.raises(ShapeError, match="not in order"):
+                space.build_statespace_graph(pd.Series([1.0, 2.0], days[:2][::-1]))
+            with pytest.raises(ShapeError, match="after 2020-01-03 comes 2020-01-09"):
+                space.build_statespace_graph(pd.Series([1.0, 2.0, 3.0, 4.0], uneven))
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: ss.TimeSeasonality(1), "at least 2"),
+            (lambda: ss.FrequencySeasonality(4, n=3), "1 to 2 waves"),
+            (lambda: ss.LevelTrend(0), "order must be at least 1"),
+            (lambda: ss.LevelTrend(2, innovations_order=3), "at most 2"),
+            (lambda: ss.Cycle(), "give cycle_length"),
+            (lambda: ss.Autoregressive([0, 1]), "lags begin at 1"),
+            (lambda: ss.LevelTrend(1) + ss.LevelTrend(2), "two components are named 'level_trend'"),
+            (lambda: ss.SARIMAX((1, -1, 0)), "3 whole numbers"),
+            (lambda: ss.SARIMAX((1, 0, 0), (1, 0, 0, 0)), "length of a season"),
+            (lambda: ss.ETS(("M", "N", "N")), "logarithm"),
+            (lambda: ss.ETS(("A", "N", "A")), "seasonal_periods"),
+            (lambda: ss.VARMAX((0, 0), ["a"]), "order above 0"),
+            (lambda: ss.DynamicFactor(3, 1, ["a", "b"]), "a series for each factor"),
+        ],
+    )
+    def test_orders_and_lengths(self, make: Any, message: str) -> None:
+        with pytest.raises(ParameterError, match=message):
+            make()
+
+    def test_results_before_there_are_any(self) -> None:
+        with pytest.raises(ModelError, match="build_statespace_graph"):
+            ss.LevelTrend(1).forecast(None, 3)
+
+    def test_columns_that_do_not_fit(self) -> None:
+        with pm.Model(), pytest.raises(ShapeError, match="1 observed series, but the data have 2 columns"):
+            ss.LevelTrend(1).build_statespace_graph(np.ones((4, 2)))
+
+    @pytest.mark.parametrize("y", [np.full(9, 4.0), np.full(9, np.nan), [3.0], [3.0, 1e12]], ids=str)
+    def test_series_that_tell_little(self, y: Any) -> None:
+        """Constant, missing everywhere, of length 1 and 2: the density is finite, and so are forecasts."""
+        space = ss.LevelTrend(2) + ss.TimeSeasonality(12) + ss.MeasurementError()
+        with pm.Model() as model:
+            space.build_statespace_graph(y)
+        at = model.initial_point()
+        assert np.isfinite(model.compile_logp()(at))
+        assert np.isfinite(model.compile_dlogp()(at)).all()

@@ -187,7 +187,7 @@ def test_a_run_with_a_loop_inside_a_loop_goes_on_where_it_was_cut_off(tmp_path: 
         whole = pm.sample(**settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pm.sample(**settings, checkpoint=tmp_path / "run", max_time=1e-3)
+            pm.sample(**settings, save=pm.Save(checkpoint=tmp_path / "run"), stop=pm.Stop(max_time=1e-3))
         resumed = pm.resume(tmp_path / "run", model=model, progressbar=False)
     np.testing.assert_array_equal(resumed.posterior["a"], whole.posterior["a"])
 

@@ -42,7 +42,9 @@ def test_eight_schools_are_those_of_nuts() -> None:
     """Means and deviations within five standard errors of both, and the same variables, dims and labels."""
     model = eight_schools()
     ours = sampled(model, chains=512, target_ess=4000)
-    theirs = pm.sample(model=model, random_seed=1, progressbar=False, target_ess=2000, compute_convergence_checks=False)
+    theirs = pm.sample(
+        model=model, random_seed=1, progressbar=False, stop=pm.Stop(ess=2000), compute_convergence_checks=False
+    )
     assert ours.status == "converged"
     assert ours.posterior.sizes["chain"] == 512
     assert set(ours.sample_stats.data_vars) >= {"acceptance_rate", "n_steps", "diverging", "energy", "step_size", "lp"}
@@ -163,11 +165,11 @@ def test_a_callback_hears_of_the_run_and_ends_it() -> None:
     [
         ({"step": pm.Metropolis()}, "`step`"),
         ({"nuts": {"max_treedepth": 5}}, "`nuts`"),
-        ({"jumps": 4}, "`jumps`"),
-        ({"checkpoint": "run"}, "`checkpoint`"),
-        ({"window_budget": 5}, "`budget`"),
-        ({"pool": False}, "`pool`"),
-        ({"metric": "dense"}, "diagonal"),
+        ({"nuts": {"jumps": 4}}, "`nuts`"),
+        ({"save": pm.Save(checkpoint="run")}, "`checkpoint`"),
+        ({"tuning": pm.Tuning(budget=5)}, "`budget`"),
+        ({"tuning": pm.Tuning(pool=False)}, "`pool`"),
+        ({"tuning": pm.Tuning(metric="dense")}, "diagonal"),
         ({"device": "abacus"}, "cpu:0"),
         ({"target_accept": 1.5}, "between 0 and 1"),
         ({"chains": 0}, "`chains`"),

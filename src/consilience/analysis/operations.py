@@ -13,37 +13,8 @@ from consilience.ir import Constant, Node, topological
 from consilience.ir.types import TensorType
 from consilience.ops import Elementwise
 from consilience.ops.control import Cond
-from consilience.ops.factorisations import (
-    LDL,
-    LU,
-    QR,
-    SVD,
-    ColumnOrder,
-    ComplexSchur,
-    Eig,
-    Eigh,
-    Eigvals,
-    Eigvalsh,
-    Householder,
-    LeastSquares,
-    PseudoInverse,
-    Schur,
-    SingularValues,
-)
-from consilience.ops.linalg import (
-    Cholesky,
-    Det,
-    DetSign,
-    Inverse,
-    InverseQuadratic,
-    LogAbsDet,
-    MatMul,
-    Solve,
-    SolveTriangular,
-)
 from consilience.ops.loop import UNBOUNDED, Scan
 from consilience.ops.python_call import PythonCall
-from consilience.ops.reduce import Cumulative, Reduce, Softmax
 from consilience.ops.scalar import Column
 
 # In units of an addition; what is not named here is a polynomial with a division.
@@ -96,44 +67,27 @@ def _of(node: Node, loops: bool) -> float:
         case PythonCall() if loops:
             return PYTHON
         case Elementwise() as op:
-            return WEIGHT.get(op.function, USUAL) * max(1, len(node.inputs) - 1) * _size(node)
-        case Softmax():
-            return USUAL * _size(node)
-        case Reduce() | Cumulative():
-            return _size(node.inputs[0])
-        case MatMul():
-            return 2.0 * _size(node) * _length(node.inputs[0])
-        case Cholesky():
-            return _size(node) * _length(node) / 3.0
-        case SolveTriangular():
-            return _size(node) * _length(node.inputs[0])
-        case Solve() | Inverse() | InverseQuadratic() | LogAbsDet() | DetSign() | Det():
-            return 2.0 * _size(node.inputs[0]) * _length(node.inputs[0])
-        case LU() | QR() | Householder() | LDL() | ColumnOrder():
-            return 2.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
-        case Eigh() | Eigvalsh() | SVD() | SingularValues() | PseudoInverse() | LeastSquares():
-            return 15.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
-        case Eig() | Eigvals() | Schur() | ComplexSchur():
-            return 25.0 * _size(node.inputs[0]) * _shorter(node.inputs[0])
+            return per_element(op.function, len(node.inputs)) * _size(node)
         case Cond() as op:
             return max(operations(op.then.results, loops), operations(op.otherwise.results, loops))
-        case op:
-            own = getattr(op, "operations", None)  # of ops that few programs have
-            return 0.0 if own is None else float(own(*node.inputs))
+        case _:
+            return arithmetic(node)
+
+
+def arithmetic(node: Node, unknown: float = 1.0) -> float:
+    """Floating-point operations of an op that works on numbers in the whole, with a value for unknown lengths."""
+    if not node.op.flops:
+        return 0.0
+    volume = node.op.volume(*node.inputs)
+    return node.op.flops * (volume if isinstance(volume, int) else unknown)
+
+
+def per_element(function: str, operands: int) -> float:
+    """The cost of an element of a scalar function, in additions."""
+    return WEIGHT.get(function, USUAL) * max(1, operands - 1)
 
 
 def _size(node: Node) -> float:
     if not isinstance(node.type, TensorType):
         return 0.0
     return float(math.prod(n if isinstance(n, int) else 1 for n in node.static_shape))
-
-
-def _shorter(node: Node) -> int:
-    """The smaller length of a matrix."""
-    return min((n for n in node.static_shape[-2:] if isinstance(n, int)), default=1)
-
-
-def _length(node: Node) -> int:
-    """Length of the last axis."""
-    last = node.static_shape[-1]
-    return last if isinstance(last, int) else 1

@@ -31,7 +31,7 @@ from consilience.backends.shapes import (
     sizes_of,
 )
 from consilience.errors import DtypeError, ExecutionError, GraphError, MemoryShortage, ShapeError
-from consilience.faces import face
+from consilience.first_use import face
 from consilience.ir import (
     Node,
     Shared,

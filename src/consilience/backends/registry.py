@@ -1,4 +1,4 @@
-"""Backends by name: one line each in `faces`.
+"""Backends by name: one line each in `first_use.FACES`.
 
 A backend is a function `compile(inputs, outputs, lengths, data)` from a graph to an `Executable`.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.backends.shapes import Lengths
-from consilience.faces import FACES, face
+from consilience.first_use import FACES, face
 from consilience.ir import Node
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -1,19 +1,20 @@
 """Sums of regression trees as a distribution of vectors: a function of covariates, unknown in shape.
 
-Covariates and the prior's settings in, random functions at their rows out. Its density is a constant: trees are moved by
-a step method of their own, `pm.BARTStep`, which knows the prior. Source: Chipman, George, McCulloch (2010).
+Covariates and the prior's settings in, random functions at their rows out. Its density is a constant: trees are moved
+by a step method of their own, `pm.BARTStep`, which knows the prior. Source: Chipman, George, McCulloch (2010).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.constraints import Constraint, RealMatrix, real_vector
+from consilience.distributions.constraints import RealMatrix, real_vector
 from consilience.distributions.distribution import Continuous, parameter, static
 from consilience.distributions.simulator import as_vector, call_with_seed, generator_of
 from consilience.errors import ModelError, ParameterError, ShapeError
@@ -149,6 +150,15 @@ class BART(Continuous):
         `pm.bart.SubsetSplit`. By default categories without an order of a data frame have subsets, all else cuts.
     separate_trees
         Whether each row of a matrix of functions, `shape=(k, n)`, has trees of its own; they share them otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import consilience as pm
+    >>> with pm.Model():
+    ...     mu = pm.BART("mu", X=np.linspace(0.0, 1.0, 5)[:, None], Y=np.arange(5.0), m=10)
+    >>> mu.type.ndim
+    1
     """
 
     X = parameter(Covariates(), nan_check=False)
@@ -177,7 +187,9 @@ class BART(Continuous):
         covariates, columns, categories, kinds = table(X)
         whole = isinstance(m, int | np.integer) and not isinstance(m, bool)
         if not whole or not 1 <= m <= MOST_TREES:
-            raise ParameterError(f"BART: `m`, the number of trees, must be a whole number from 1 to {MOST_TREES}, got {m!r}.")
+            raise ParameterError(
+                f"BART: `m`, the number of trees, must be a whole number from 1 to {MOST_TREES}, got {m!r}."
+            )
         if not 0.0 < alpha < 1.0:
             raise ParameterError(f"BART: `alpha` must lie between 0 and 1, got {alpha!r}.")
         if not 0.0 <= beta < math.inf:
@@ -227,8 +239,8 @@ def _refuse(unknown: dict[str, Any], response: str) -> None:
         raise ParameterError(f'BART: `response` must be "constant", got {response!r}.')
     if response != "constant":
         raise ParameterError(
-            f'BART: leaves with lines, `response="{response}"`, are not available; leave `response` out, and raise `m`: '
-            "a sum of more trees follows lines with smaller steps."
+            f'BART: leaves with lines, `response="{response}"`, are not available; leave `response` out, and raise '
+            "`m`: a sum of more trees follows lines with smaller steps."
         )
 
 
@@ -251,8 +263,7 @@ def table(X: Any) -> tuple[Any, tuple[str, ...], tuple[tuple[Any, ...] | None, .
             X = np.asarray(X, float)
         except (TypeError, ValueError):
             raise ParameterError(
-                "BART: `X` must hold numbers; give categories as a data frame, or as whole numbers with "
-                "`split_rules=`."
+                "BART: `X` must hold numbers; give categories as a data frame, or as whole numbers with `split_rules=`."
             ) from None
         _check_covariates(X)
     if X.ndim != 2:
@@ -280,8 +291,7 @@ def depends_on_random(X: Node) -> None:
 
 def _column(values: Any) -> tuple[Array, tuple[Any, ...] | None, int]:
     """A column of a data frame as numbers, with its categories, which are numbered in their order."""
-    import pandas as pd
-
+    pd: Any = import_module("pandas")  # of which the column is
     if isinstance(values.dtype, pd.CategoricalDtype):
         own = values.cat
         numbers = own.codes.to_numpy().astype(float)

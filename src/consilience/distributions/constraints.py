@@ -273,7 +273,7 @@ class WholeVector(Constraint):
     rule = "whole numbers"
 
     def holds(self, value: Node) -> Node:
-        return reduce("all", Whole(-math.inf).holds(value), -1)
+        return reduce("all", integer.holds(value), -1)
 
 
 class RealMatrix(RealVector):
@@ -597,6 +597,7 @@ nonnegative: Final = IntervalConstraint(0.0)
 unit_interval: Final = IntervalConstraint(0.0, 1.0)
 open_unit_interval: Final = IntervalConstraint(0.0, 1.0, False, False)
 positive_probability: Final = IntervalConstraint(0.0, 1.0, lower_included=False)
+integer: Final = Whole(-math.inf)
 natural: Final = Whole(0.0)
 binary: Final = Whole(0.0, 1.0)
 circle: Final = CircleConstraint()

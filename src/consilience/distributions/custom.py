@@ -58,7 +58,8 @@ class CustomDist(UnnamedParameters):
         Function (*parameters, size) -> an expression of random variables made by `....dist(..., size=size)`, from which
         density, draws and support follow. The density is that of the result given the parameters, whatever these are,
         and given variables of the model that the function uses besides. With `logp`, the density is that function's
-        on all numbers, and draws alone follow.
+        on all numbers, and draws alone follow. The expression may be the result of `pm.scan` whose step draws: each
+        step's draws, given what the steps before returned.
     numeric_inverse : bool, default False
         Whether the density of `dist` may invert monotone functions numerically, as for `logp`.
     random : callable, optional
@@ -83,8 +84,22 @@ class CustomDist(UnnamedParameters):
     maps the interval of the numbers that the expression can be, whose ends may depend on parameters, to the real line.
     There is none for counts, for vectors, and where single numbers have a probability.
 
+    A series that a loop draws is one event, with one log density for all its steps. What its step draws must follow
+    from what it returns: return it, or make it a variable of the model. `pm.forecast` goes on from the last step.
+
     Examples
     --------
+    An autoregression, and the log density of four values:
+
+    >>> import consilience as pm, consilience.tensor as pt
+    >>> def series(rho, size):
+    ...     step = lambda last: pm.Normal.dist(rho * last, 1.0)
+    ...     return pm.scan(step, outputs_info=pt.as_tensor(0.0), n_steps=4, return_updates=False)
+    >>> pm.logp(pm.CustomDist.dist(0.5, dist=series), [0.2, 0.1, -0.3, 0.5]).eval().round(4).item()
+    -3.9683
+
+    A density by a formula:
+
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pm.CustomDist.dist(2.0, logp=lambda value, rate: pt.log(rate) - rate * value)
     >>> pm.logp(x, 0.5).eval().round(4).item()

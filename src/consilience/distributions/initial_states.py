@@ -1,4 +1,4 @@
-"""The first state of a linear Gaussian state space: known, stationary, or not known at all, each for some of its numbers.
+"""The first state of a linear Gaussian state space: known, stationary, or not known at all, for each number.
 
 In: what the user says of it, and the matrices. Out: a mean and a covariance, and which numbers are diffuse.
 """

@@ -6,12 +6,22 @@ the elements with data, given the others, which have none of their own.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.constraints import Constraint, PositiveVector, RealVector, positive, real, real_vector
+from consilience.distributions.constraints import (
+    Constraint,
+    PositiveVector,
+    RealVector,
+    WholeVector,
+    integer,
+    positive,
+    real,
+    real_vector,
+    whole_vector,
+)
 from consilience.distributions.densities import density, drawn, mean, support_point, variance
 from consilience.distributions.distribution import Continuous, component, parameter, static
 from consilience.distributions.random_variable import RandomVariable, distribution_of, variable_of
@@ -22,6 +32,7 @@ from consilience.ops.shape import concatenate, reshape
 from consilience.record import Record
 
 Mask = npt.NDArray[np.bool_]
+DIVISIBLE: Final = (RealVector, PositiveVector, WholeVector)
 
 
 class Places(Record):
@@ -74,7 +85,10 @@ class MissingElements(_Elements):
 
     @property
     def bound_support(self) -> Constraint:
-        return positive if isinstance(distribution_of(self.of).bound_support, PositiveVector) else real
+        support = distribution_of(self.of).bound_support
+        return (
+            positive if isinstance(support, PositiveVector) else integer if isinstance(support, WholeVector) else real
+        )
 
     def chosen(self) -> Mask:
         return self.places.mask
@@ -90,6 +104,10 @@ class ObservedElements(_Elements):
     of: Any = component()
     places: Places = static(lambda title, name, given: given)
     support: ClassVar[Constraint] = real_vector
+
+    @property
+    def bound_support(self) -> Constraint:
+        return whole_vector if distribution_of(self.of).bound_support.discrete else real_vector
 
     def chosen(self) -> Mask:
         return ~self.places.mask
@@ -108,9 +126,9 @@ def joined(there: Node, lacking: Node, mask: Mask, shape: tuple[int, ...] | None
 
 
 def is_divisible(rv: Node) -> bool:
-    """Whether single elements of a vector, matrix or series can have data: they are real or positive numbers."""
+    """Whether single elements of a vector, matrix or series can have data: they are real, positive or whole numbers."""
     bound = distribution_of(rv)
-    return bound.has("logp") and bound.event_rank > 0 and isinstance(bound.bound_support, RealVector | PositiveVector)
+    return bound.has("logp") and bound.event_rank > 0 and isinstance(bound.bound_support, DIVISIBLE)
 
 
 def divided(rv: Node, mask: Mask) -> tuple[Node, Node]:

@@ -77,6 +77,8 @@ class LinearGaussianStateSpace(Continuous):
     varying
         Names of the matrices that have an axis of time, of length steps + 1, before their own axes: "Z d", or a
         sequence. Those at time t lead from there to t + 1.
+    diffuse
+        Numbers of the diffuse states, which follow from `initial`.
 
     Notes
     -----
@@ -117,7 +119,9 @@ class LinearGaussianStateSpace(Continuous):
         for name, matrix in matrices.items():
             least = (1 if name in "cd" else 2) + (name in moving)
             if matrix.ndim < least:
-                raise ShapeError(f"{cls.title}: {name} must have at least {least} axes, got shape {matrix.static_shape}.")
+                raise ShapeError(
+                    f"{cls.title}: {name} must have at least {least} axes, got shape {matrix.static_shape}."
+                )
         n, p = matrices["T"].static_shape[-1], matrices["Z"].static_shape[-2]
         if (R := matrices.pop("R", None)) is not None:
             Q = matrices["Q"]
@@ -167,6 +171,8 @@ class LinearGaussianStateSpace(Continuous):
 
         Parameters
         ----------
+        value : TensorVariable
+            Observations, shape (..., steps + 1, p).
         with_steps : bool, default False
             Whether intercepts of the states have an axis of time in any case: derivatives by them are what smoothed
             states are made of.
@@ -199,7 +205,9 @@ class LinearGaussianStateSpace(Continuous):
             known = constant(unknown)
         if columns is not None and isinstance(n, int) and len(columns) == n:
             columns = None
-        return Node(KalmanFilter("".join(name for name in "ZhTQc" if name in moving), bool(free), columns), *operands, known)
+        return Node(
+            KalmanFilter("".join(name for name in "ZhTQc" if name in moving), bool(free), columns), *operands, known
+        )
 
     def _with_errors(self, T: Node, Z: Node, Q: Node, c: Node) -> tuple[Node, ...]:
         """The space whose states are followed by the errors of the observations."""
@@ -273,9 +281,7 @@ class LinearGaussianStateSpace(Continuous):
     def variance(self) -> Node:
         batch, (n,) = broadcast(self.batch_shapes(), self.title), self.a0.static_shape[-1:]
         start = spread(self.P0, (*batch, n, n))
-        series = [
-            reshape(x, (*x.static_shape[:-2], n * n)) for x in (self._steps_of("T"), self._steps_of("Q"))
-        ]
+        series = [reshape(x, (*x.static_shape[:-2], n * n)) for x in (self._steps_of("T"), self._steps_of("Q"))]
         series = [spread(x, (*x.static_shape[:-2], self.steps, n * n)) for x in series]
 
         def step(states: list[Node], heads: list[Node]) -> tuple[list[Node], list[Node]]:

@@ -177,7 +177,7 @@ class _Propagation:
         found = self.pairs.union(parts, known and all(part.linear for part in parts))
         if not linear:
             self.pairs.curved(found)
-        shapes = [item.shape for item in node.type.items] if isinstance(node.type, TupleType) else [batch]
+        shapes: list[Any] = [item.shape for item in node.type.items] if isinstance(node.type, TupleType) else [batch]
         each = [
             Sets(
                 np.broadcast_to(found.ids.reshape(found.ids.shape + (1,) * (len(shape) - found.ids.ndim)), shape),

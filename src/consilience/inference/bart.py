@@ -26,7 +26,7 @@ from consilience.inference.trees import (
     LEVELS,
     SLOTS,
     UNUSED,
-    Rows,
+    TreeRows,
     Trees,
     change,
     draw_leaves,
@@ -44,7 +44,6 @@ from consilience.native.random import random_uniform
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, native, record
 from consilience.record import Record
 
-
 PROBES = 8
 
 
@@ -54,7 +53,7 @@ class TreePrior(Record, eq=False):
     Parameters
     ----------
     codes : ndarray
-        Values of the covariates as whole numbers, int8 (column, row); see `trees.Rows`.
+        Values of the covariates as whole numbers, int8 (column, row); see `trees.TreeRows`.
     kinds, levels, missing : ndarray
         Of each column, int64 (column,).
     cumulative : ndarray
@@ -72,7 +71,7 @@ class TreePrior(Record, eq=False):
     scale : float
         Standard deviation of a leaf.
     fewest : int
-        Rows of a leaf.
+        TreeRows of a leaf.
     quadratic : bool
         Whether the log density is quadratic in each row's sum, and rows do not meet.
     apart : bool
@@ -137,7 +136,7 @@ class BARTScratch:
 
     Attributes
     ----------
-    rows : Rows
+    rows : TreeRows
         Covariates and prior, and memory of a move.
     ready : boolean
         Whether the leaf of each row is known.
@@ -161,7 +160,7 @@ class BARTScratch:
         All trees as they are written, i64[words].
     """
 
-    rows: Rows
+    rows: TreeRows
     ready: boolean
     count: i64
     ensembles: i64
@@ -243,7 +242,9 @@ def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: D
                 scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
                 scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
             for i in range(first, first + rows.rows):
-                scratch.position[i] = around[i] - (0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i))
+                scratch.position[i] = around[i] - (
+                    0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i)
+                )
             if evaluate(density, scratch.position, scratch.gradient) == -inf:
                 return False
             for i in range(first, first + rows.rows):
@@ -453,7 +454,7 @@ class BARTStep(Kernel):
         prior = self._prior(block)
         columns, n = prior.codes.shape
         width = 1 + 2 * prior.outputs
-        rows = Rows(
+        rows = TreeRows(
             rows=n,
             columns=columns,
             outputs=prior.outputs,
@@ -490,7 +491,8 @@ class BARTStep(Kernel):
         position, gradient, curvature, score = (vectors.vector() for _ in range(4))
         return BARTScratch(
             rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.quadratic,
-            1 if prior.apart else PROBES, position, gradient, new_trees(1, prior.outputs), np.zeros(n, np.int8), curvature, score,
+            1 if prior.apart else PROBES, position, gradient, new_trees(1, prior.outputs),
+            np.zeros(n, np.int8), curvature, score,
             np.zeros(max(self.words, prior.words), np.int64),
         )  # fmt: skip
 
@@ -501,8 +503,8 @@ class BARTStep(Kernel):
     def _prior(self, block: Block) -> TreePrior:
         if not isinstance(block.prior, TreePrior):
             raise SamplingError(
-                f"BARTStep moves one variable made by pm.BART; {', '.join(f'`{n}`' for n in block.names)} is none. Leave "
-                "`step=` out, and each variable gets a method that fits."
+                f"BARTStep moves one variable made by pm.BART; {', '.join(f'`{n}`' for n in block.names)} is none. "
+                "Leave `step=` out, and each variable gets a method that fits."
             )
         return block.prior
 

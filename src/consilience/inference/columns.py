@@ -99,9 +99,7 @@ def joined(parts: Sequence[tuple[str, Columns]]) -> Columns:
     types: dict[str, str] = {}
     roles: dict[Role, str] = {}
     for label, columns in parts:
-        own = {
-            name: f"{label}_{name}" if names[name] > 1 or name == LOG_DENSITY else name for name in columns.types
-        }
+        own = {name: f"{label}_{name}" if names[name] > 1 or name == LOG_DENSITY else name for name in columns.types}
         types |= {own[name]: kind for name, kind in columns.types.items()}
         roles = {**{role: own[name] for role, name in columns.roles.items()}, **roles}
     roles.pop("energy", None)

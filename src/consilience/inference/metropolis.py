@@ -232,10 +232,10 @@ def step_metropolis(
 
 
 class Metropolis(Kernel):
-    """Random-walk Metropolis for continuous and integer variables, one coordinate after the other, each with its own
-    scale.
+    """Random-walk Metropolis for continuous and integer variables.
 
-    It needs no gradient, but many more draws than NUTS.
+    It moves one coordinate after the other, each with its own scale. It needs no gradient, but many more draws than
+    NUTS.
 
     Parameters
     ----------

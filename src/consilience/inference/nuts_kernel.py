@@ -34,10 +34,9 @@ DEEPEST = 20  # 2**20 leapfrog steps per transition
 
 
 class NUTS(Kernel):
-    """The No-U-Turn Sampler (Hoffman and Gelman 2014) with multinomial trajectories (Betancourt 2017); the default
-    sampler.
+    """The No-U-Turn Sampler, the default step method for continuous variables.
 
-    Use it when all variables are continuous and the log density has a gradient.
+    Trajectories are multinomial (Betancourt 2017). Use it when the log density has a gradient.
 
     Parameters
     ----------

@@ -38,7 +38,8 @@ def sum_trees(
 
     words       of the draws, i64[draw, word]
     covariates  f64[column, row]; NaN where a value is missing
-    sizes       numbers of draws, words of a draw, trees of a sum, ensembles, outputs, rows
+    sizes       numbers of draws, words of a draw, trees of a sum, ensembles, outputs, rows, and 1
+                where all columns have cuts and no value is missing
     skips       memory, i64[word + 64]
     """
     draws = sizes[0]
@@ -47,6 +48,7 @@ def sum_trees(
     ensembles = sizes[3]
     outputs = sizes[4]
     n = sizes[5]
+    plain = sizes[6] == 1
     for draw in range(draws):
         own = words[draw * width :]
         offset = bits_float(own[0])
@@ -72,9 +74,14 @@ def sum_trees(
                         at += 1
                 for i in range(n):
                     place = root
-                    while own[place] & TAG != 0:
-                        column = ((own[place] & TAG) >> 1) - 1
-                        left = follow(own[place], kinds[column], covariates[column * n + i])
-                        place = place + 1 if left else skips[place]
+                    word = own[place]
+                    while word & TAG != 0:
+                        column = ((word & TAG) >> 1) - 1
+                        value = covariates[column * n + i]
+                        if plain:
+                            place = place + 1 if value <= bits_float(word & ~TAG) else skips[place]
+                        else:
+                            place = place + 1 if follow(word, kinds[column], value) else skips[place]
+                        word = own[place]
                     for k in range(outputs):
                         target[k * n + i] += bits_float(own[place + k])

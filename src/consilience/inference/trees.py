@@ -57,7 +57,7 @@ class Trees:
 
 
 @record
-class Rows:
+class TreeRows:
     """The covariates, the prior of trees, and memory for one move.
 
     Attributes
@@ -77,7 +77,7 @@ class Rows:
     precision : f64
         1 / variance of a leaf's value.
     fewest : i64
-        Rows of a leaf.
+        TreeRows of a leaf.
     places : Array
         Slot of the leaf of each row, i8[tree, row].
     curvature, score : Array
@@ -94,7 +94,7 @@ class Rows:
     chosen : Array
         Slots to choose from, i64[slot].
     members, count : Array, i64
-        Rows that a move looks at, i64[row], and how many there are.
+        TreeRows that a move looks at, i64[row], and how many there are.
     low, high, mask : i64
         Values of a covariate that reach a node: from `low` to `high`, or bits.
     used, room : i64
@@ -138,14 +138,14 @@ class Rows:
 
 
 @native
-def toss(rows: Rows) -> f64:
+def toss(rows: TreeRows) -> f64:
     """A number uniform on (0, 1)."""
     rows.block += 1
     return uniform(rows.key, rows.transition, rows.block)
 
 
 @native
-def toss_normal(rows: Rows) -> f64:
+def toss_normal(rows: TreeRows) -> f64:
     """A standard normal number."""
     rows.block += 1
     return random_normal(rows.key, 2 * ((rows.transition << 32) | rows.block))
@@ -180,7 +180,7 @@ def count_bits(mask: i64) -> i64:
 
 
 @native
-def rules_at(rows: Rows, trees: Trees, base: i64, node: i64, column: i64) -> i64:
+def rules_at(rows: TreeRows, trees: Trees, base: i64, node: i64, column: i64) -> i64:
     """Number of cuts of a column that may split a node, given those above it; which, in `low`, `high` and `mask`.
 
     Subsets count as one where there are any, since they are drawn and not tried in turn.
@@ -217,7 +217,7 @@ def rules_at(rows: Rows, trees: Trees, base: i64, node: i64, column: i64) -> i64
 
 
 @native
-def growable(rows: Rows, trees: Trees, base: i64, node: i64) -> boolean:
+def growable(rows: TreeRows, trees: Trees, base: i64, node: i64) -> boolean:
     """Whether some rule may split a node."""
     before = 0.0
     for column in range(rows.columns):
@@ -228,7 +228,7 @@ def growable(rows: Rows, trees: Trees, base: i64, node: i64) -> boolean:
 
 
 @native
-def split_level(rows: Rows, depth: i64) -> f64:
+def split_level(rows: TreeRows, depth: i64) -> f64:
     """Prior probability that a node of some depth splits, where it can."""
     level = rows.alpha
     if rows.beta == 2.0:
@@ -237,7 +237,7 @@ def split_level(rows: Rows, depth: i64) -> f64:
 
 
 @native
-def stays_leaf(rows: Rows, trees: Trees, base: i64, node: i64, depth: i64) -> f64:
+def stays_leaf(rows: TreeRows, trees: Trees, base: i64, node: i64, depth: i64) -> f64:
     """Log prior probability that a node does not split."""
     if not growable(rows, trees, base, node):
         return 0.0
@@ -245,11 +245,12 @@ def stays_leaf(rows: Rows, trees: Trees, base: i64, node: i64, depth: i64) -> f6
 
 
 @native
-def draw_column(rows: Rows, trees: Trees, base: i64, node: i64) -> i64:
+def draw_column(rows: TreeRows, trees: Trees, base: i64, node: i64) -> i64:
     """A column by its prior probability among those that may split a node; -1 if there is none."""
     if not growable(rows, trees, base, node):
         return -1
-    while True:
+    found = -1
+    while found < 0:
         u = toss(rows) * rows.cumulative[rows.columns - 1]
         low = 0
         high = rows.columns - 1
@@ -260,12 +261,12 @@ def draw_column(rows: Rows, trees: Trees, base: i64, node: i64) -> i64:
             else:
                 low = middle + 1
         if rules_at(rows, trees, base, node, low) > 0:
-            return low
-    return -1
+            found = low
+    return found
 
 
 @native
-def evidence(rows: Rows, sums: Array[f64]) -> f64:
+def evidence(rows: TreeRows, sums: Array[f64]) -> f64:
     """Log likelihood of rows with these sums in one leaf, whose value is integrated out."""
     found = 0.0
     for k in range(rows.outputs):
@@ -276,20 +277,20 @@ def evidence(rows: Rows, sums: Array[f64]) -> f64:
 
 
 @native
-def gather(rows: Rows, tree: i64, first: i64, second: i64) -> None:
-    """Put the numbers of the rows that lie in either of two slots into `members`."""
+def gather(rows: TreeRows, tree: i64, first: i64, second: i64) -> None:
+    """Put the numbers of the rows that lie in either of two slots, or in one and -1, into `members`."""
     n = rows.rows
     places = rows.places[tree * n :]
     count = 0
     for i in range(n):
         place = places[i]
         rows.members[count] = i
-        count += 1 if place == first or place == second else 0
+        count += (1 if place == first else 0) + (1 if place == second else 0)
     rows.count = count
 
 
 @native
-def tabulate(rows: Rows, column: i64) -> None:
+def tabulate(rows: TreeRows, column: i64) -> None:
     """Sums by value of a column, over `members`."""
     width = 1 + 2 * rows.outputs
     n = rows.rows
@@ -316,8 +317,8 @@ def tabulate(rows: Rows, column: i64) -> None:
 
 
 @native
-def weigh(rows: Rows, which: i64) -> f64:
-    """Exponent of the likelihood of both sides of a cut, and into `chances` the factor before it; -inf: too few rows."""
+def weigh(rows: TreeRows, which: i64) -> f64:
+    """Exponent of the likelihood of both sides of a cut; the factor before it goes to `chances`. -inf: too few rows."""
     left = rows.side
     whole = rows.whole
     if left[0] < float(rows.fewest) or whole[0] - left[0] < float(rows.fewest):
@@ -339,7 +340,7 @@ def weigh(rows: Rows, which: i64) -> f64:
 
 
 @native
-def try_rules(rows: Rows, trees: Trees, tree: i64, node: i64, column: i64, subset: i64) -> f64:
+def try_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64, subset: i64) -> f64:
     """Log of the mean likelihood of all cuts of a column at a node, the leaves integrated out; -inf if none is allowed.
 
     Its rows are `members`.
@@ -417,7 +418,7 @@ def try_rules(rows: Rows, trees: Trees, tree: i64, node: i64, column: i64, subse
 
 
 @native
-def draw_rule(rows: Rows, column: i64) -> i64:
+def draw_rule(rows: TreeRows, column: i64) -> i64:
     """A cut by its chances, and whether missing values go right from bit 62 on; none for subsets."""
     missing = rows.missing[column]
     kind = rows.kinds[column]
@@ -446,7 +447,7 @@ def draw_rule(rows: Rows, column: i64) -> i64:
 
 
 @native
-def draw_subset(rows: Rows, trees: Trees, base: i64, node: i64, column: i64) -> i64:
+def draw_subset(rows: TreeRows, trees: Trees, base: i64, node: i64, column: i64) -> i64:
     """A subset of the values of a column that reach a node, neither none nor all, each as likely as any other."""
     rules_at(rows, trees, base, node, column)
     mask = rows.mask
@@ -488,7 +489,7 @@ def rule_of(trees: Trees, at: i64) -> i64:
 
 
 @native
-def part_rows(rows: Rows, trees: Trees, tree: i64, node: i64) -> None:
+def part_rows(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
     """Send `members` to the children of a node, and add up both."""
     n = rows.rows
     base = tree * SLOTS
@@ -514,7 +515,7 @@ def part_rows(rows: Rows, trees: Trees, tree: i64, node: i64) -> None:
 
 
 @native
-def list_slots(rows: Rows, trees: Trees, tree: i64, above: boolean) -> i64:
+def list_slots(rows: TreeRows, trees: Trees, tree: i64, above: boolean) -> i64:
     """Number of leaves, or of nodes above two leaves, which are put into `chosen`."""
     base = tree * SLOTS
     count = 0
@@ -542,7 +543,7 @@ def free_pair(trees: Trees, base: i64) -> i64:
 
 
 @native
-def grow(rows: Rows, trees: Trees, tree: i64) -> boolean:
+def grow(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
     """Try to split a leaf."""
     base = tree * SLOTS
     leaves = list_slots(rows, trees, tree, False)
@@ -558,7 +559,7 @@ def grow(rows: Rows, trees: Trees, tree: i64) -> boolean:
     if column < 0:
         return False
     rule = draw_subset(rows, trees, base, node, column) if rows.kinds[column] == SUBSET else 0
-    gather(rows, tree, node, node)
+    gather(rows, tree, node, -1)
     level = try_rules(rows, trees, tree, node, column, rule)
     if level == -inf:
         return False
@@ -586,7 +587,7 @@ def grow(rows: Rows, trees: Trees, tree: i64) -> boolean:
 
 
 @native
-def prune(rows: Rows, trees: Trees, tree: i64) -> boolean:
+def prune(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
     """Try to make a node above two leaves a leaf: `grow` the other way round."""
     base = tree * SLOTS
     nodes = list_slots(rows, trees, tree, True)
@@ -622,7 +623,7 @@ def prune(rows: Rows, trees: Trees, tree: i64) -> boolean:
 
 
 @native
-def change(rows: Rows, trees: Trees, tree: i64) -> boolean:
+def change(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
     """Try another rule at a node above two leaves."""
     base = tree * SLOTS
     nodes = list_slots(rows, trees, tree, True)
@@ -658,7 +659,7 @@ def change(rows: Rows, trees: Trees, tree: i64) -> boolean:
 
 
 @native
-def lift(rows: Rows, trees: Trees, tree: i64) -> None:
+def lift(rows: TreeRows, trees: Trees, tree: i64) -> None:
     """Take a tree out of the scores, and add up the rows of its leaves."""
     base = tree * SLOTS
     n = rows.rows
@@ -690,7 +691,7 @@ def lift(rows: Rows, trees: Trees, tree: i64) -> None:
 
 
 @native
-def draw_leaves(rows: Rows, trees: Trees, tree: i64) -> None:
+def draw_leaves(rows: TreeRows, trees: Trees, tree: i64) -> None:
     """Draw the values of all leaves given the scores without the tree."""
     base = tree * SLOTS
     width = 1 + 2 * rows.outputs
@@ -703,7 +704,7 @@ def draw_leaves(rows: Rows, trees: Trees, tree: i64) -> None:
 
 
 @native
-def place_rows(rows: Rows, trees: Trees, tree: i64) -> None:
+def place_rows(rows: TreeRows, trees: Trees, tree: i64) -> None:
     """Find the leaf of every row of a tree."""
     base = tree * SLOTS
     n = rows.rows
@@ -722,7 +723,7 @@ def place_rows(rows: Rows, trees: Trees, tree: i64) -> None:
 
 
 @native
-def write_trees(rows: Rows, trees: Trees, first: i64, count: i64, words: Array[i64], begin: i64) -> i64:
+def write_trees(rows: TreeRows, trees: Trees, first: i64, count: i64, words: Array[i64], begin: i64) -> i64:
     """Write trees as words, node by node, the left child first; gives the place behind them.
 
     A leaf is its values. A node is its cut on the covariate's scale (of categories: their number, or their bits), with

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 import numpy as np
 
 from consilience import absent
-from consilience.faces import face
+from consilience.first_use import face
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node

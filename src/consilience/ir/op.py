@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+from consilience.ir.dimension import Dim
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.types import Type
 from consilience.record import Record
@@ -32,6 +33,8 @@ class Op(Record):
     core: ClassVar[int | None] = None
     # Groups of operands: the op is linear in those of a group together, given all others.
     linear: ClassVar[tuple[tuple[int, ...], ...]] = ()
+    # Floating-point operations, of the cost of an addition, for each time that `volume` counts.
+    flops: ClassVar[float] = 0.0
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -62,6 +65,10 @@ class Op(Record):
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
         """Groups of `count` operands as in `linear`, for ops whose parameters decide."""
         return self.linear
+
+    def volume(self, *inputs: Node) -> Dim:
+        """How often the innermost step is done, as an expression of lengths: once per element of the first operand."""
+        return inputs[0].tensor_type.size
 
     def settled(self) -> Node | None:
         """What stands for a node of it whose lengths have become known; None for the node itself."""

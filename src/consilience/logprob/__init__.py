@@ -19,6 +19,7 @@ CASES = tuple(
         "extremes",
         "gaussian",
         "joining",
+        "loops",
         "matrix_product",
         "mixture",
         "numeric_inverse",

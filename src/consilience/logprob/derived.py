@@ -12,6 +12,7 @@ from consilience.distributions.constraints import (
     Whole,
     real,
     real_vector,
+    whole_vector,
 )
 from consilience.distributions.densities import realised_with
 from consilience.distributions.distribution import Distribution, static
@@ -108,6 +109,8 @@ class DerivedDistribution(UnnamedParameters):
     @property
     def bound_support(self) -> Constraint:
         measure = self.measure
+        if measure.whole and measure.continues():
+            return whole_vector
         if measure.discrete:
             return CountableVector() if self.event_rank else Whole() if measure.whole else Countable()
         if self.event_rank:
@@ -185,7 +188,7 @@ class DerivedDistribution(UnnamedParameters):
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""
         own, given = self.generated, self.generated.support_point
-        stand_ins = [stand_in(value) for value in self.values]
+        stand_ins = [leaf_like(value) for value in self.values]
         (graph,) = own.graph.apply(*stand_ins, *(fresh_key() for _ in range(own.keys)))
 
         def chosen(*parameters: Node) -> Node:
@@ -216,13 +219,14 @@ def _measure(
 ) -> tuple[Measure, dict[Node, Node]]:
     """The measure of a graph in which inputs stand for random parameters, and what each of these stands for."""
     keys = [fresh_key() for _ in range(generated.keys)]
-    inputs = {value: stand_in(value) for value in values if random_variables([value])}
+    inputs = {value: leaf_like(value) for value in values if random_variables([value])}
     (graph,) = generated.graph.apply(*(inputs.get(value, value) for value in values), *keys)
     with numeric_inverses(generated.numeric_inverse):
         return of.measure_of(graph), {own: value for value, own in inputs.items()}
 
 
-def stand_in(node: Node) -> Node:
+def leaf_like(node: Node) -> Node:
+    """An input of the type and name of a node."""
     return tensor_input(node.dtype, node.static_shape, name_of(node))
 
 
@@ -261,7 +265,7 @@ def _variable(
 
 def held(graph: Node, given: Callable[[Node], bool] = is_given) -> tuple[Node, dict[Node, Node]]:
     """The graph with an input in place of each node that is given, and what each input stands for."""
-    inputs = {n: stand_in(n) for n in topological([graph], stop=given) if given(n)}
+    inputs = {n: leaf_like(n) for n in topological([graph], stop=given) if given(n)}
     if not inputs:
         return graph, {}
     (result,) = substitute([graph], inputs)
@@ -292,7 +296,7 @@ def generated_variable(
     `function`: (*parameters, size) -> an expression of random variables; `size` is the shape without the axes of one
     event, or None. `numeric_inverse`: as for `logp`.
     """
-    stand_ins = [stand_in(p) for p in parameters]
+    stand_ins = [leaf_like(p) for p in parameters]
     if shape is not None and size is not None:
         raise TypeError(f"{title}: give `shape` (with the axes of one event) or `size` (without), not both.")
     trial, rank = None, 0
@@ -306,6 +310,10 @@ def generated_variable(
             size = broadcast([p.static_shape for p in parameters], title)
             if not size:
                 raise
+    except (TypeError, IndexError):
+        # A function may read lengths from its `size`, as `n_steps=size[0]` does.
+        if shape is None and size is None:
+            raise
     wanted = None if size is None else wanted_shape(title, size, "size")
     full = wanted
     if shape is not None:

@@ -8,6 +8,7 @@ variance of a GARCH series, the errors of a moving average.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 
 from consilience.distributions.constraints import Constraint, positive_vector
@@ -30,10 +31,10 @@ from consilience.ir.dimension import product
 from consilience.ir.region import regions_of
 from consilience.ir.side_tables import carrying_marks, describe, name_of, pass_on, set_name, without_sources
 from consilience.logprob.derivation import is_measurable
-from consilience.logprob.derived import DerivedDistribution, Generated, stand_in
+from consilience.logprob.derived import DerivedDistribution, Generated, leaf_like
 from consilience.logprob.joint import Joint, joint, typed
 from consilience.logprob.measure import EVERYWHERE, Measure, refusal
-from consilience.logprob.mixture import written_out
+from consilience.logprob.mixture import also_written_out, written_out
 from consilience.logprob.numeric_inverse import inverts_numerically
 from consilience.ops.control import Item
 from consilience.ops.elementwise import cast, promote
@@ -46,6 +47,7 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 
+@also_written_out
 def with_series(nodes: list[Node]) -> list[Node]:
     """The graphs with random variables in place of the series that loops draw."""
     items: dict[Node, dict[Node, int]] = {}
@@ -72,7 +74,7 @@ def _draws(op: Op) -> bool:
     return False
 
 
-class Step(Record):
+class DrawingStep(Record):
     """A loop, written on leaves.
 
     Parameters
@@ -110,7 +112,7 @@ class Step(Record):
         return [last[leaf] for leaf in nexts], list(made.traces)
 
 
-def _step(loop: Node) -> Step:
+def _step(loop: Node) -> DrawingStep:
     """The loop of a node; loops that draw within its step are variables, too."""
     own = parts(loop)
     carries, heads = [fresh(n) for n in own.carries], [fresh(n) for n in own.heads]
@@ -120,7 +122,7 @@ def _step(loop: Node) -> Step:
         results = written_out(own.op.body.apply(*carries, *heads, *own.constants))
     nexts, elements = results[: own.op.carried], results[own.op.carried :]
     carried = dict(zip(carries, zip(own.initial, nexts, strict=True), strict=True))
-    return Step(carried, dict(zip(heads, own.sequences, strict=True)), elements)
+    return DrawingStep(carried, dict(zip(heads, own.sequences, strict=True)), elements)
 
 
 def _as_variables(loop: Node, items: Mapping[Node, int]) -> list[Node]:
@@ -191,7 +193,7 @@ def _variables(loop: Node, positions: Sequence[int], written: Sequence[Node]) ->
     scan = loop.op
     assert isinstance(scan, Scan)
     operands = [n for n in dict.fromkeys(loop.inputs) if n.dtype != "key" and not isinstance(n.op, Constant)]
-    inside = {n: stand_in(n) for n in operands}
+    inside = {n: leaf_like(n) for n in operands}
     (open_loop,) = substitute([Node(scan, *loop.inputs)], inside)
     keys = {n: fresh_key() for n in open_loop.inputs if n.dtype == "key"}
     (open_loop,) = substitute([open_loop], keys)
@@ -203,7 +205,7 @@ def _variables(loop: Node, positions: Sequence[int], written: Sequence[Node]) ->
     generated = Generated(
         f"the series `{name}`" if name else "the series of a loop", region, len(keys), 0, None, inverts_numerically()
     )
-    rv = Series.variable(list(inside), None, None, (generated,))
+    rv = DrawnSeries.variable(list(inside), None, None, (generated,))
     if len(chosen) == 1:
         pass_on(written[0], rv)
         return [rv]
@@ -225,7 +227,7 @@ def _unpacked(packed: Node, like: Sequence[Node]) -> list[Node]:
     return found
 
 
-class Series(DerivedDistribution):
+class DrawnSeries(DerivedDistribution):
     """The distribution of the series that a loop draws."""
 
     @classmethod
@@ -235,7 +237,7 @@ class Series(DerivedDistribution):
     @property
     def bound_support(self) -> Constraint:
         measure = self.measure
-        return positive_vector if measure.ends[0] == 0.0 and not measure.atomic else super().bound_support
+        return positive_vector if measure.ends == (0.0, math.inf) and not measure.atomic else super().bound_support
 
     def support_point(self) -> Node:
         return self._given(_at_support_points([self.measure.node])[0])
@@ -252,7 +254,8 @@ class SeriesMeasure(Measure):
         self.traces = items if len(items) == 1 else _in_order(node, items)
         self.scan = loop.op
         self.step = _step(loop)
-        self.elements = [self.step.elements[n.op.position - first] for n in self.traces]  # type: ignore[attr-defined]
+        places = [n.op.position - first for n in self.traces if isinstance(n.op, Item)]
+        self.elements = [self.step.elements[place] for place in places]
         self._densities: dict[str, tuple[Node, Node]] = {}
         steps = self._joint([tensor_input(e.dtype, e.static_shape) for e in self.elements])
         measures = list(steps.measures.values())
@@ -378,7 +381,7 @@ class _States:
     """
 
     def __init__(
-        self, step: Step, given: Mapping[Node, Node], origins: Mapping[Node, Node], over: dict[Node, Node]
+        self, step: DrawingStep, given: Mapping[Node, Node], origins: Mapping[Node, Node], over: dict[Node, Node]
     ) -> None:
         self.step, self.given, self.origins, self.over = step, given, origins, over
         self.following: dict[Node, Node] = {}

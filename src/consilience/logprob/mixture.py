@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from consilience.ops.shape import full
 
 # How many components are written out one by one.
 MOST = 1000
+# Functions for regions that are no branches.
+_WRITERS: list[Callable[[list[Node]], list[Node]]] = []
 
 
 class Chosen(Measure):
@@ -215,6 +217,12 @@ def _repeated(k: int, shape: Shape) -> Node:
     return constant(np.full(known, k)) if len(known) == len(shape) else full(shape, constant(k))
 
 
+def also_written_out(write: Callable[[list[Node]], list[Node]]) -> Callable[[list[Node]], list[Node]]:
+    """Register a function that puts other nodes in place of results of regions that are no branches."""
+    _WRITERS.append(write)
+    return write
+
+
 def written_out(nodes: Sequence[Node]) -> list[Node]:
     """The graphs with `where` in place of branches that hold random variables, which rules do not look into.
 
@@ -236,8 +244,6 @@ def written_out(nodes: Sequence[Node]) -> list[Node]:
         pass_on(node, chosen)
         replaced[node] = chosen
     written = substitute(nodes, replaced) if replaced else list(nodes)
-    if not loops:
-        return written
-    from consilience.logprob.loops import with_series  # few graphs have loops
-
-    return with_series(written)
+    for write in _WRITERS if loops else ():
+        written = write(written)
+    return written

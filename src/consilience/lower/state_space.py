@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from consilience.ir import Node
 from consilience.lower.fortran import Argument
 from consilience.lower.routines import routine
-from consilience.native.loops import Builder, Value, f64, i64, ptr
+from consilience.native.loops import Builder, Value, f64, i64
 from consilience.native.routines.kalman import Space
 from consilience.native.routines.kalman_slopes import Slopes
 from consilience.ops.state_space import BLOCK, OPERANDS, KalmanFilter, KalmanSlopes, kept

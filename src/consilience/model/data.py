@@ -110,7 +110,8 @@ class GivenData(Record, eq=False):
 
     def with_gaps(self) -> GivenData:
         """The values with NaN for those that are missing, for distributions that know what to do with them."""
-        return replace(self, values=np.where(self.missing, np.nan, self.values), missing=None, masked=False)
+        lacking = False if self.missing is None else self.missing
+        return replace(self, values=np.where(lacking, np.nan, self.values), missing=None, masked=False)
 
     def present(self, missing: Mask) -> GivenData:
         """Those that are not missing, along one axis."""

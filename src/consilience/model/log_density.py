@@ -20,7 +20,7 @@ from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.seeds import hashed
 from consilience.elimination.marginal import Sum
 from consilience.errors import MissingPackageError, ModelError, ShapeError
-from consilience.faces import face
+from consilience.first_use import face
 from consilience.ir import Node
 from consilience.model.blocks import Needs, Restricted, is_separable, restricted
 from consilience.model.extension import check_fit

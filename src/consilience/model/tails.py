@@ -18,6 +18,7 @@ from consilience.backends import contexts, reference
 from consilience.distributions.random_variable import distribution_of
 from consilience.elimination.ranges import VALUES, Range, ranges_of
 from consilience.errors import ModelError
+from consilience.ir import topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.conditioning import Rebuilt
@@ -32,6 +33,7 @@ ELEMENTS: Final = 4_000_000
 PRIOR_DRAWS: Final = 8
 FEW: Final = 10_000
 RARELY: Final = 0.25
+PAIRS: Final = 250_000  # values of one variable times those of one that it depends on, which both are not enough
 
 
 def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int = 0) -> list[str]:
@@ -127,6 +129,24 @@ def find_lengths(model: Model) -> None:
             name for name, far in short.items() if far[0] or (far.mean() > RARELY and _values(model, name) <= FEW)
         ]
         lengthen(model, waiting)
+        _check_pairs(model, waiting)
+
+
+def _check_pairs(model: Model, waiting: list[str]) -> None:
+    """Refuse variables without end that grow with one another: the more values one has, the more the other needs.
+
+    Raises ModelError where one depends on another, and tables of both become large before either has enough.
+    """
+    nodes = {model.named[name]: name for name in waiting}
+    for node, name in nodes.items():
+        ancestors = [nodes[n] for n in topological(node.inputs) if n in nodes and n is not node]
+        large = [other for other in ancestors if _values(model, name) * _values(model, other) > PAIRS]
+        if large:
+            raise ModelError(
+                f"`{name}` and `{large[0]}`, on which it depends, both have infinitely many values, and "
+                f"{_values(model, large[0])} of `{large[0]}` are not enough: the greater it is, the more values of "
+                f"`{name}` are needed. Give one of them an end, as by `pm.Truncated`."
+            )
 
 
 def _own_scales(model: Model, points: list[Mapping[str, str]]) -> dict[str, npt.NDArray[Any]]:

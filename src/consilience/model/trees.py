@@ -16,7 +16,6 @@ def refuse_trees(model: ModelVariables, what: str, names: Sequence[str] | None =
     found = [v.name for v in model.free if v.has_trees and (names is None or v.name in names)]
     if found:
         raise ModelError(
-            f"`{found[0]}` is a sum of regression trees (pm.BART), and {what} moves real numbers only: nothing of trees "
-            "is known there. Use `pm.sample` without `backend=`, which moves them by pm.BARTStep."
+            f"`{found[0]}` is a sum of regression trees (pm.BART), and {what} moves real numbers only. "
+            "Use `pm.sample` without `backend=`, which moves them by pm.BARTStep."
         )
-

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from consilience.errors import NativeError
-from consilience.faces import face
+from consilience.first_use import face
 from consilience.native import blas, cache, given, scipy_special
 from consilience.native.beside import Beside, hand_over
 from consilience.native.target import Target, host, llvm, new_machine, runs_here

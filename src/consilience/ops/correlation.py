@@ -7,7 +7,8 @@ In: float64 tensors whose leading axes are a batch. Out: one sum per place. Mode
 from __future__ import annotations
 
 from consilience.errors import ShapeError
-from consilience.ir import Node, Op, ShapeConstraint, TensorType
+from consilience.ir import Dim, Node, Op, ShapeConstraint, TensorType
+from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe
 from consilience.ops.shape import at_least_zero
 
@@ -19,6 +20,7 @@ class Correlate(Op):
     (..., H - h + 1, W - w + 1).
     """
 
+    flops = 2.0
     core = 2
     linear = ((0,), (1,))
 
@@ -28,6 +30,9 @@ class Correlate(Op):
             raise ShapeError(f"`Correlate` needs float64 tensors of one rank, got {describe(x)} and {describe(h)}.")
         lengths = zip(x.static_shape[-2:], h.static_shape[-2:], strict=True)
         return TensorType("float64", (*x.static_shape[:-2], *(n - m + 1 for n, m in lengths)))
+
+    def volume(self, *inputs: Node) -> Dim:
+        return self.result_type(*inputs).size * product(inputs[1].static_shape[-2:])
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         x, h = inputs

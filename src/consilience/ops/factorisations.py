@@ -23,6 +23,7 @@ class _Factorisation(Op):
     """Shared by ops on one matrix: tensors of float64 behind its batch axes."""
 
     core = 2
+    flops = 2.0
 
     def matrix(self, *inputs: Node) -> tuple[tuple[Dim, ...], Dim, Dim]:
         """Batch shape, rows and columns of the operand."""
@@ -30,6 +31,9 @@ class _Factorisation(Op):
             raise ShapeError(f"a matrix was needed, got {describe(inputs[0])}.")
         *batch, rows, columns = inputs[0].static_shape
         return tuple(batch), rows, columns
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * minimum(*inputs[0].static_shape[-2:])
 
 
 class _SquareFactorisation(_Factorisation):
@@ -57,6 +61,7 @@ class Eigh(_SquareFactorisation):
     Reads one triangle. The first element of every vector that is as large as its largest is positive.
     """
 
+    flops = 15.0
     lower: bool = True
 
     def result_type(self, *inputs: Node) -> Type:
@@ -67,6 +72,7 @@ class Eigh(_SquareFactorisation):
 class Eigvalsh(_SquareFactorisation):
     """Eigenvalues of `Eigh` alone."""
 
+    flops = 15.0
     lower: bool = True
 
     def result_type(self, *inputs: Node) -> Type:
@@ -81,6 +87,7 @@ class SVD(_Factorisation):
     value.
     """
 
+    flops = 15.0
     full: bool = False
 
     def result_type(self, *inputs: Node) -> Type:
@@ -91,6 +98,8 @@ class SVD(_Factorisation):
 
 class SingularValues(_Factorisation):
     """Singular values in descending order."""
+
+    flops = 15.0
 
     def result_type(self, *inputs: Node) -> Type:
         batch, m, n = self.matrix(*inputs)
@@ -137,6 +146,8 @@ class Eig(_SquareFactorisation):
     Vectors have length 1; the first of their elements that is as large as the largest is real and positive.
     """
 
+    flops = 25.0
+
     def result_type(self, *inputs: Node) -> Type:
         batch, n, _ = self.matrix(*inputs)
         return _floats((*batch, n), (*batch, n), (*batch, n, n), (*batch, n, n))
@@ -144,6 +155,8 @@ class Eig(_SquareFactorisation):
 
 class Eigvals(_SquareFactorisation):
     """Real and imaginary parts of the eigenvalues of a square matrix."""
+
+    flops = 25.0
 
     def result_type(self, *inputs: Node) -> Type:
         batch, n, _ = self.matrix(*inputs)
@@ -191,6 +204,8 @@ class LDL(_SquareFactorisation):
 class Schur(_SquareFactorisation):
     """T and orthogonal Z with x = Z T Z'; T has blocks of lengths 1 and 2 on its diagonal, nothing below."""
 
+    flops = 25.0
+
     def result_type(self, *inputs: Node) -> Type:
         square = inputs[0].static_shape
         self.matrix(*inputs)
@@ -199,6 +214,8 @@ class Schur(_SquareFactorisation):
 
 class ComplexSchur(_SquareFactorisation):
     """Upper triangular T and unitary Z with x = Z T Z^H: real and imaginary parts of T, then of Z."""
+
+    flops = 25.0
 
     def result_type(self, *inputs: Node) -> Type:
         square = inputs[0].static_shape
@@ -213,6 +230,7 @@ class PseudoInverse(_Factorisation):
     `hermitian` reads the lower triangle of a symmetric matrix.
     """
 
+    flops = 15.0
     hermitian: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -228,6 +246,7 @@ class PseudoInverse(_Factorisation):
 class LeastSquares(_Factorisation):
     """The shortest y with the least |A y - b|. Inputs: A, a matrix b, and a share as in `PseudoInverse`."""
 
+    flops = 15.0
     linear = ((1,),)
 
     def result_type(self, *inputs: Node) -> TensorType:

@@ -19,6 +19,7 @@ def _pairs(x: Node, name: str) -> None:
 class FourierTransform(Op):
     """Sums over j of x_j exp(-2 pi i j k / n) of n pairs, (..., n, 2); with `inverse` of exp(2 pi i j k / n)."""
 
+    flops = 20.0
     core = 2
     linear = ((0,),)
     inverse: bool = False
@@ -31,6 +32,7 @@ class FourierTransform(Op):
 class RealFourier(Op):
     """The transform of n real numbers, (..., n), at k = 0, ..., n // 2, as pairs (..., n // 2 + 1, 2)."""
 
+    flops = 20.0
     core = 1
     linear = ((0,),)
 
@@ -48,6 +50,7 @@ class InverseRealFourier(Op):
     Imaginary parts at 0 and, for even lengths, at length // 2 do not count.
     """
 
+    flops = 20.0
     core = 2
     linear = ((0,),)
     length: Dim

@@ -53,6 +53,7 @@ def batch_shape(left: Shape, right: Shape) -> tuple[Shape, tuple[tuple[Dim, Dim]
 class MatMul(Op):
     """NumPy's matmul: vectors, matrices, or batches of matrices."""
 
+    flops = 2.0
     linear = ((0,), (1,))
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -78,6 +79,9 @@ class MatMul(Op):
             right[rank - 2 + (a.ndim > 1)] = b.ndim - 1
         return left, right
 
+    def volume(self, *inputs: Node) -> Dim:
+        return self.result_type(*inputs).size * inputs[0].static_shape[-1]
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         a, b = inputs
         inner = _pair(a.static_shape[-1], b.static_shape[-2 if b.ndim > 1 else -1], "inner lengths of a product agree")
@@ -97,6 +101,10 @@ class _Square(Op):
     """Shared by ops on square matrices."""
 
     core = 2
+    flops = 2.0
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * inputs[0].static_shape[-1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         rows, columns = inputs[0].static_shape[-2:]
@@ -109,6 +117,8 @@ class Cholesky(_Square):
     Where x is not positive definite the function fails with status FACTORISATION_FAILED; the values are NaN.
     """
 
+    flops = 1.0 / 3.0
+
     def result_type(self, *inputs: Node) -> TensorType:
         _square(inputs[0], "cholesky")
         return inputs[0].tensor_type
@@ -117,6 +127,7 @@ class Cholesky(_Square):
 class SolveTriangular(_Square):
     """`y` with A y = b (A' y = b when `transposed`) for triangular A; b is a matrix with A's batch shape."""
 
+    flops = 1.0
     linear = ((1,),)
     lower: bool = True
     transposed: bool = False
@@ -126,6 +137,9 @@ class SolveTriangular(_Square):
 
     def kept_axes(self, *inputs: Node) -> KeptAxes:
         return _of_columns(inputs, 1)
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[1].tensor_type.size * inputs[0].static_shape[-1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return _solve_shape_constraints(inputs)

@@ -15,6 +15,7 @@ class MatrixFunction(_Square):
     The two latter fail where they are not real: for eigenvalues below 0, and for the logarithm at 0.
     """
 
+    flops = 30.0
     kind: str
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -28,6 +29,7 @@ class MatrixFunction(_Square):
 class MatrixFunctionDerivative(_Square):
     """The derivative of a `MatrixFunction` at A along a matrix E of A's shape: inputs A and E."""
 
+    flops = 60.0
     linear = ((1,),)
     kind: str
 

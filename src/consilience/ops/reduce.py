@@ -20,6 +20,7 @@ class Reduce(Op):
     An empty sum is 0, product 1, logsumexp -inf, any False, all True; max and min need an element.
     """
 
+    flops = 1.0
     kind: str
     axes: tuple[int, ...]
 
@@ -63,6 +64,7 @@ class ArgReduce(Op):
 class Cumulative(Op):
     """Running `kind` ("sum" or "prod") along `axis`; `reverse` runs from the end."""
 
+    flops = 1.0
     kind: str
     axis: int
     reverse: bool = False
@@ -83,6 +85,7 @@ class Cumulative(Op):
 class Softmax(Op):
     """`exp(x) / sum(exp(x))` over `axes` (sorted, >= 0), or its logarithm; the greatest element is taken off."""
 
+    flops = 20.0
     axes: tuple[int, ...]
     logarithm: bool = False
 

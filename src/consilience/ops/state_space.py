@@ -1,7 +1,7 @@
 """Linear Gaussian state spaces: the log density of a series, and all its derivatives.
 
-In: a series, in which NaN is a missing observation, and the matrices of its space. Leading axes are a batch, equal in all
-operands. Matrices have an axis of time before their own, of length 1 where all times share one.
+In: a series, in which NaN is a missing observation, and the matrices of its space. Leading axes are a batch, equal in
+all operands. Matrices have an axis of time before their own, of length 1 where all times share one.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ class KalmanFilter(Op):
 
 
 class KalmanSlopes(Op):
-    """Derivatives of the log density by the first eight operands of `KalmanFilter`, from these, all nine, and what it kept.
+    """Derivatives of the log density by the first eight operands of `KalmanFilter`.
 
-    A ninth result is what the diffuse part of the first state is multiplied by to give its smoothed mean.
+    Inputs are its nine operands and what it kept. A ninth result is what the diffuse part of the
+    first state is multiplied by to give its smoothed mean.
 
     Parameters
     ----------

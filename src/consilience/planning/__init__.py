@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar
 
+from consilience.analysis.operations import arithmetic
 from consilience.ir import Constant, Node, TensorType, is_leaf, topological
 from consilience.ops import (
     Cholesky,
@@ -40,7 +41,9 @@ choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 WORTHWHILE: Final = 500_000
 COUNTS: Final = 20_000
 _READ: Final = (Concatenate, Elementwise, MatMul, Reduce)
-_FACTORISING: Final = frozenset((Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, InverseQuadratic))
+_MULTIPLYING: Final = frozenset(
+    (MatMul, Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, SolveTriangular, InverseQuadratic)
+)
 
 
 def planned(outputs: Sequence[Node], data: Sequence[Node] = (), choice: bool | int | Forced = True) -> list[Node]:
@@ -67,7 +70,7 @@ def before_slopes(outputs: Sequence[Node], wanted: Sequence[Node] = ()) -> list[
     if choosing.get() is not True or not all(map(is_leaf, wanted)):
         return list(outputs)
     products = [n for n in topological(outputs) if isinstance(n.op, MatMul)]
-    if all(_size(n) * _length(n.inputs[0], -1) < COUNTS for n in products) or not worthwhile(outputs):
+    if all(arithmetic(n, 0.0) / 2 < COUNTS for n in products) or not worthwhile(outputs):
         return list(outputs)
     from consilience.planning.choice import planned_products
 
@@ -104,12 +107,8 @@ def _effort(outputs: Sequence[Node]) -> float:
     for node in topological(outputs):
         kind = node.op.__class__
         effort = 0.0
-        if kind is MatMul:
-            effort = _size(node) * _length(node.inputs[0], -1)
-        elif kind in _FACTORISING:
-            effort = _size(node.inputs[0]) * _length(node.inputs[0], -1) / 3
-        elif kind is SolveTriangular:
-            effort = _size(node) * _length(node.inputs[0], -1)
+        if kind in _MULTIPLYING:
+            effort = arithmetic(node, 0.0) / 2
         elif kind is Index:
             read = node.inputs[0]
             made = read.inputs[0] if isinstance(read.op, Reduce) else read
@@ -130,8 +129,3 @@ def _size(node: Node) -> float:
         return 0.0
     shape = node.type.shape
     return float(math.prod(n for n in shape if isinstance(n, int))) if all(isinstance(n, int) for n in shape) else 0.0
-
-
-def _length(node: Node, axis: int) -> float:
-    length = node.static_shape[axis]
-    return float(length) if isinstance(length, int) else 0.0

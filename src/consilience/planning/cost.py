@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
+from consilience.analysis.operations import arithmetic, per_element
 from consilience.ir import Constant, Node, Op, TensorType, is_leaf, topological
 from consilience.ops import (
     Assume,
@@ -56,22 +57,7 @@ GATHERED: Final = 0.35e-9  # an element at a position that is known at run time
 SCATTERED: Final = 1.0e-9
 ELEMENTS_PER_GROUP: Final = 3  # from which on loops run group by group (`lower.segments`)
 SIMPLE: Final = 0.03e-9  # an addition of the elements of vectors
-PER_ELEMENT: Final = {
-    **dict.fromkeys(("true_div", "sqrt", "reciprocal", "floor_div", "mod"), 0.2e-9),
-    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "sigmoid"), 0.4e-9),
-    **dict.fromkeys(("sin", "cos", "tanh", "log1p", "cosh", "sinh"), 0.7e-9),
-    **dict.fromkeys(("erf", "erfc", "gammaln", "digamma", "tan", "log1mexp", "xlogy", "logit"), 1.6e-9),
-    **dict.fromkeys(("softplus", "logaddexp", "pow", "xlog1py", "erfcx", "arctan2"), 2.2e-9),
-    "log_ndtr": 3.4e-9,
-}
-"""Functions that are dearer than an addition; those of special functions that are not here cost SPECIAL."""
-SPECIAL: Final = 6e-9
 EXPONENTIALS: Final = 1.1e-9  # an element of a softmax, or of the logarithm of a sum of exponentials
-_CHEAP: Final = frozenset((
-    "add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "where", "sign", "eq", "neq", "lt", "le", "gt",
-    "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "floor", "ceil", "round",
-    "trunc", "identity", "clip", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
-))  # fmt: skip
 
 # ---- kinds of forms
 
@@ -175,7 +161,7 @@ def work(node: Node, groups: Collection[Node] = ()) -> float:
         return LAUNCH + elements(node) * EXPONENTIALS + passing(moved)
     if isinstance(op, Cumulative):
         return LAUNCH + elements(node) * 1e-9
-    return CALL + 4.0 * passing(moved)
+    return CALL + 4.0 * passing(moved) + GEMV / 2 * arithmetic(node, 0.0)
 
 
 def _per_element(node: Node) -> float:
@@ -184,9 +170,7 @@ def _per_element(node: Node) -> float:
         return GATHERED
     if not isinstance(op, Elementwise):
         return SIMPLE
-    if op.function in _CHEAP:
-        return SIMPLE * max(1, len(node.inputs) - 1)
-    return PER_ELEMENT.get(op.function, SPECIAL)
+    return SIMPLE * per_element(op.function, len(node.inputs))
 
 
 # ---- libraries

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 INTERVAL: Final = 30.0  # seconds between two writings at most
 SHARE: Final = 0.02  # of the time, that writing may take where it is fast
 MOST_SHOWN: Final = 1000  # characters of a value that differs
-# Names in the states of earlier checkpoints, with today's.
-OLDER: Final[Mapping[str, str]] = {
-    "begun": "started", "apart": "separated", "first_apart": "first_separated", "no_look_before": "next_look",
-    "asked_to_reparametrize": "asked_for_coordinates", "left": "revisited",
-}  # fmt: skip
 
 
 class Checkpoint:
@@ -277,7 +272,7 @@ def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], cou
         else:
             tuning.append(windows if course.plan.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
     course.tuning_windows = tuning
-    course.load(_as_now(state["controller"]), sampling)
+    course.load(state["controller"], sampling)
     if state["verdict"] is not None:
         course.verdict = Verdict(*state["verdict"])
     engine.load(state["workers"])
@@ -295,7 +290,7 @@ def _check_parts(state: Mapping[str, Any], course: RunCourse, engine: Engine) ->
     for saved, own in zip(state["workers"], begun, strict=True):
         alike(saved, {**own, "snapshot": None, "origin": None}, "a chain")
         alike(saved["origin" if saved["snapshot"] is None else "snapshot"], own["origin"], "a chain")
-    controller, fresh = _as_now(state["controller"]), course.save()
+    controller, fresh = state["controller"], course.save()
     alike(controller, {**fresh, "tuner": None}, "the course")
     if controller["sampling"] is not None:
         alike(controller["sampling"], Attempt(course, course.living).save(), "the sampling")
@@ -324,19 +319,6 @@ def alike(value: Any, example: Any, where: str) -> None:
             raise ValueError(f"{where} is of the kind {value.dtype} with {value.ndim} axes")
     elif type(value) is not type(example) and (type(value), type(example)) not in ((int, float), (float, int)):
         raise ValueError(f"{where} is {quoted(value)}, and no {type(example).__name__}")
-
-
-def _as_now(saved: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of a course as it is named today."""
-    attempt = saved["sampling"]
-    if attempt is not None:
-        renamed = {OLDER.get(name, name): value for name, value in attempt.items()}
-        attempt = {"began": 0.0, "looked": False, "needs": [], **renamed}
-    diverged = saved["diverged"]
-    if diverged is not None and "errors" not in diverged:  # then by how many draws there were
-        diverged = {**diverged, "errors": 0.0 * diverged["widths"] + (2.0 * diverged["draws"]) ** -0.5}
-    later = {"spent": 0.0, "since": 0.0, "prepared": 0.0, "priced": {}, "spent_before": 0}
-    return {**later, **saved, "sampling": attempt, "diverged": diverged}
 
 
 def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from consilience.faces import face
+from consilience.first_use import face
 from consilience.run.steps import Background
 from consilience.sample.results import tree
 from consilience.sample.work import Work

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from consilience.analysis.separability import links
 from consilience.distributions.bart import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
 from consilience.errors import ModelError, ParameterError, ShapeError
@@ -22,7 +23,6 @@ from consilience.ir import Node, constant_value, topological
 from consilience.model.blocks import is_separable, total
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
-from consilience.analysis.separability import links
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.rewrite.rules import simplify
@@ -74,7 +74,7 @@ def tree_prior(variable: FreeVariable, density: ModelDensity, coded_rows: bool =
         codes=np.ascontiguousarray(codes),
         kinds=np.array(forest.kinds, np.int64),
         levels=np.array(known.levels, np.int64),
-        missing=(known.codes < 0).any(axis=1).astype(np.int64),
+        missing=np.array((known.codes < 0).any(axis=1), np.int64),
         cumulative=np.cumsum(forest.weights),
         cuts=padded(forest, known),
         trees=forest.m,
@@ -115,7 +115,9 @@ def _terms(variable: FreeVariable, density: ModelDensity) -> tuple[list[Node], N
 def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
     """Whether the log density is quadratic in each element of a variable, which do not meet given all others."""
     terms, value = _terms(variable, density)
-    if not (rows_are_apart(variable, density) if forest_of(variable).separate else is_separable(terms, variable, value)):
+    if not (
+        rows_are_apart(variable, density) if forest_of(variable).separate else is_separable(terms, variable, value)
+    ):
         return False
     acting = [term for term in terms if value in set(topological([term]))]
     (slope,) = gradient(total(acting), [value])
@@ -162,19 +164,20 @@ def sums_at(variable: FreeVariable, words: Array, covariates: Array) -> Array:
     count = _outputs(variable)
     ensembles, outputs = (count, 1) if forest.separate else (1, count)
     for place, kind in enumerate(forest.kinds):
-        values = covariates[:, place]
+        values, name = covariates[:, place], forest.columns[place]
         if np.isinf(values).any():
-            raise ParameterError(f"`{variable.name}`: column {forest.columns[place]} of the new rows is infinite.")
+            raise ParameterError(f"`{variable.name}`: column {name} of the new rows is infinite.")
         if kind != CONTINUOUS and ((values < 0) | (values != np.floor(values)) & ~np.isnan(values)).any():
-            raise ParameterError(f"`{variable.name}`: column {forest.columns[place]} of the new rows has no categories.")
+            raise ParameterError(f"`{variable.name}`: column {name} of the new rows must hold numbers of categories.")
     columns = np.ascontiguousarray(covariates.T, np.float64).reshape(-1)
     kinds = np.array(forest.kinds, np.int64)
     rows = len(covariates)
+    plain = int(not kinds.any() and not np.isnan(columns).any())
     flat = np.ascontiguousarray(words, np.float64).view(np.int64).reshape(-1, words.shape[-1])
 
     def some(part: Array) -> Array:
         found = np.empty((len(part), count * rows))
-        sizes = np.array([len(part), part.shape[1], forest.m, ensembles, outputs, rows], np.int64)
+        sizes = np.array([len(part), part.shape[1], forest.m, ensembles, outputs, rows, plain], np.int64)
         skips = np.zeros(part.shape[1] + 64, np.int64)
         sum_trees.compiled(np.ascontiguousarray(part).reshape(-1), columns, kinds, sizes, skips, found.reshape(-1))
         return found

@@ -63,13 +63,15 @@ class Cause(Record):
 
     `kind`: "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "regions",
     "neck", "tails", "dependence" or "steps". `names`: the variables to be written otherwise. `said`: in words, what was
-    found; part of `reason`. `advice`: what to write.
+    found; part of `reason`. `advice`: what to write. `harmless`: whether all divergences come of it, and they say
+    nothing against the draws.
     """
 
     kind: str
     names: tuple[str, ...]
     said: str
     advice: str
+    harmless: bool = False
 
 
 def explained(work: Work, run: Run) -> Run:
@@ -81,6 +83,10 @@ def explained(work: Work, run: Run) -> Run:
     if cause is None:
         return run
     parts = [verdict.reason, cause.said]
+    if cause.harmless and verdict.status == "not_converged" and verdict.divergences:
+        missed = work.running.monitored.missed  # not asked of draws that diverged
+        if missed is None or not missed(run.draws):
+            return replace(run, verdict=Verdict("converged", cause.said, advice=cause.advice))
     reason = "; ".join(
         filter(None, reversed(parts) if cause.kind == "few" else parts)
     )  # what comes of few draws is less
@@ -320,13 +326,20 @@ def _bound(evidence: Symptoms, what: str, names: list[str], inside: Floats, beyo
             if title in ("Uniform", "TruncatedNormal")
             else f'`{name} = pm.Truncated("{name}", pm.{title}.dist(…), {side}={at[0]:.6g})`'
         )
+        beyond_it = evidence.density.expand(evidence.ends, False)[name].reshape(len(evidence.ends), -1)[:, element]
+        across = bool((beyond_it < at.max() if side == "lower" else beyond_it > at.min()).all())
         return Cause(
             "edge",
             (name,),
-            f"{what} of {listed} at {at[0]:.4g}, where the density is not small yet, and steps that cross this edge "
-            "diverge",
+            f"{what} of {listed} at {at[0]:.4g}, where the density is not small yet, and "
+            + (
+                f"all {len(beyond_it)} steps that diverged crossed this edge: they were refused, and nothing lies there"
+                if across
+                else "steps that cross this edge diverge"
+            ),
             f"Declare the bound with the variable, so that the sampler cannot cross it: {written}, the number computed "
             "from the data.",
+            harmless=across,
         )
     other = names[1] if len(names) > 1 else "…"
     return Cause(

@@ -1,13 +1,10 @@
-"""Groups of `pm.sample`'s keywords, and the names that their parts have or had as keywords of their own.
-
-Keywords as a person writes them enter; one flat set of checked values, by the older names, leaves.
-"""
+"""Groups of `pm.sample`'s keywords: what a person writes enters, checked groups leave."""
 
 from __future__ import annotations
 
 import difflib
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -15,7 +12,7 @@ import numpy as np
 
 from consilience.errors import SamplingError
 from consilience.inference.fisher_metric import Form
-from consilience.model.keywords import naming, say_once
+from consilience.model.keywords import naming
 from consilience.record import Record, field_names
 from consilience.run.plan import whole_number
 from consilience.run.remedies import REMEDIES as TABLE
@@ -206,65 +203,28 @@ MODES: Final = "modes"  # are looked for before a run begins; the other remedies
 REMEDIES: Final = (*USUAL, MODES)
 KNOWN: Final = (*TABLE, MODES)
 
-# Keywords of their own until they were grouped: the group, and the part of it.
-OLDER: Final[Mapping[str, tuple[str, str]]] = {
-    "target_ess": ("stop", "ess"), "target_rhat": ("stop", "rhat"), "rhat": ("stop", "strict"),
-    "min_draws": ("stop", "min_draws"), "max_draws": ("stop", "max_draws"), "max_time": ("stop", "max_time"),
-    "monitor": ("stop", "monitor"),
-    "min_tune": ("tuning", "min"), "max_tune": ("tuning", "max"), "pool": ("tuning", "pool"),
-    "metric": ("tuning", "metric"), "window_budget": ("tuning", "budget"),
-    "checkpoint": ("save", "checkpoint"), "store": ("save", "store"), "overwrite": ("save", "overwrite"),
-    "deterministics": ("save", "deterministics"),
-    "escalate": ("remedies", "steps"), "reparametrize": ("remedies", "coordinates"), "jumps": ("remedies", "jumps"),
-    "modes": ("remedies", "modes"),
-}  # fmt: skip
+for _kind in GROUPS.values():
+    _kind.__init__ = naming({})(_kind.__init__)  # type: ignore[method-assign]  # refuses other names in words
 
-for _name, _kind in GROUPS.items():
-    _today = {old: f"it is `{part}=`." for old, (group, part) in OLDER.items() if group == _name and old != part}
-    _kind.__init__ = naming(_today)(_kind.__init__)  # type: ignore[method-assign]  # refuses other names in words
-
-# What may be asked for in words, with how it is written: older names, and parts of groups.
+# Parts of groups that are asked for as keywords, with how they are written.
 SPELLED: Final[Mapping[str, str]] = {
     part: f"{name}=pm.{kind.__name__}({part}=…)" for name, kind in GROUPS.items() for part in field_names(kind)
-} | {
-    older: f"remedies=({part!r}, …)" if group == "remedies" else f"{group}=pm.{GROUPS[group].__name__}({part}=…)"
-    for older, (group, part) in OLDER.items()
 }
 
 
 class Groups(Record):
-    """What was asked for in groups; `jumps`: a number of them by their older name, or 0."""
+    """What was asked for in groups."""
 
     stop: Stop
     tuning: Tuning
     remedies: tuple[str, ...]
     save: Save
-    jumps: int = 0
 
 
-def whole(function: str, rest: dict[str, Any], *, stacklevel: int | None = 2, **given: Any) -> Groups:
-    """The groups that were given, with what stands in older names of them among `rest`, which loses those.
-
-    `stacklevel`: of the warning; None: older names are in their place here. `**given`: the groups that the function
-    has; None, or for remedies `REMEDIES` itself: nothing was asked for. Raises SamplingError where a group stands
-    beside an older name of it, for what is no group, and for values out of range in the words they were given in. Warns
-    DeprecationWarning of older names, once in a process.
-    """
-    older = {name: rest.pop(name) for name, (group, _) in OLDER.items() if group in given and name in rest}
-    for name in older:
-        group = OLDER[name][0]
-        if given[group] is not (REMEDIES if group == "remedies" else None):
-            raise SamplingError(
-                f"`{function}` was given both `{group}` and `{name}`, an older name of a part of it; write "
-                f"`{SPELLED[name]}` alone."
-            )
-    if older and stacklevel is not None:
-        today = ", ".join(dict.fromkeys(_spelled(OLDER[name][0], older) for name in older))
-        sentence = f"`{function}({'=…, '.join(older)}=…)` still works; today it is written {today}."
-        say_once("older names", "", sentence, stacklevel + 1, DeprecationWarning)
-    groups = {"remedies": REMEDIES, **given, **_grouped(older)}
-    made = {name: _group(name, groups.get(name)) for name in GROUPS}
-    return Groups(**made, remedies=_chosen(groups["remedies"]), jumps=groups.get("jumps", 0))
+def whole(stop: Any = None, tuning: Any = None, remedies: Any = REMEDIES, save: Any = None) -> Groups:
+    """The groups that were given; None: nothing was asked for. Raises SamplingError for what is no group."""
+    made = {name: _group(name, given) for name, given in (("stop", stop), ("tuning", tuning), ("save", save))}
+    return Groups(**made, remedies=_chosen(remedies))
 
 
 def _group(name: str, given: Any) -> Any:
@@ -277,58 +237,18 @@ def _group(name: str, given: Any) -> Any:
     return group
 
 
-def _grouped(older: Mapping[str, Any]) -> dict[str, Any]:
-    """Groups by name, of values by older names; of remedies what is left of all, and a number of jumps, if any."""
-    values = dict(older)
-    if "rhat" in values:
-        one_of("rhat", values["rhat"], ("noise-adjusted", "strict"))
-        values["rhat"] = values["rhat"] == "strict"
-    made: dict[str, Any] = {}
-    for name, kind in GROUPS.items():
-        parts = {part: values[old] for old, (group, part) in OLDER.items() if group == name and old in values}
-        if parts:
-            try:
-                made[name] = kind(**parts)
-            except SamplingError as error:
-                raise SamplingError(_in_older_words(str(error))) from None
-    if "jumps" in values and values["jumps"] != "auto":
-        jumps = whole_number("jumps", values["jumps"], 0)
-        values["jumps"] = False
-        made["jumps"] = jumps
-    given = {OLDER[old][1]: value for old, value in values.items() if OLDER[old][0] == "remedies"}
-    return made | ({"remedies": tuple(r for r in REMEDIES if given.get(r, True))} if given else {})
-
-
 def _chosen(remedies: Any) -> tuple[str, ...]:
-    """The remedies asked for; one may stand alone.
-
-    Raises SamplingError for names that no remedy has, and for what is no name.
-    """
+    """The remedies asked for; one may stand alone. Raises SamplingError for what is none, and for what is no name."""
     names = (remedies,) if isinstance(remedies, str) else remedies
     listed = f"{', '.join(map(repr, KNOWN[:-1]))} and {KNOWN[-1]!r}"
     if not isinstance(names, Sequence | set | frozenset) or not all(isinstance(name, str) for name in names):
         raise SamplingError(f"`remedies` must be names among {listed}, and () for none; got {remedies!r}.")
     for name in names:
         if name not in KNOWN:
-            near = difflib.get_close_matches(name, [*KNOWN, *OLDER], n=1, cutoff=0.6)
-            hint = f"; did you mean {OLDER.get(near[0], ('', near[0]))[1]!r}?" if near else "."
+            near = difflib.get_close_matches(name, KNOWN, n=1, cutoff=0.6)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise SamplingError(f"`remedies` may name {listed}, got {name!r}{hint}")
     return tuple(names)
-
-
-def _spelled(group: str, names: Iterable[str]) -> str:
-    """A group with all parts of it that names are older names of."""
-    parts = [OLDER[name][1] for name in names if OLDER[name][0] == group]
-    if group == "remedies":
-        return f"`remedies=(…)` with or without {', '.join(map(repr, parts))}"
-    return f"`{group}=pm.{GROUPS[group].__name__}({'=…, '.join(parts)}=…)`"
-
-
-def _in_older_words(text: str) -> str:
-    for old, (name, part) in OLDER.items():
-        if name in GROUPS:
-            text = text.replace(f"pm.{GROUPS[name].__name__}({part}=…)", old)
-    return text
 
 
 def _real(value: Any) -> float:

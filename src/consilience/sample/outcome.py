@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError, shown
-from consilience.faces import face
+from consilience.first_use import face
 
 if TYPE_CHECKING:
     import xarray

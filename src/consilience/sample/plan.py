@@ -14,7 +14,6 @@ from consilience.inference import Kernel
 from consilience.native import target
 from consilience.record import as_plain, field_names
 from consilience.run import RunPlan
-from consilience.run.remedies import USUAL
 from consilience.sample.step_methods import title
 
 LARGE: Final = 60  # elements of a variable that is integrated out without being named
@@ -73,9 +72,6 @@ RUN = field_names(RunPlan)
 def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
     """A plan as a checkpoint has it: `of_the_run` and `of_the_result`."""
     saved = {**run, **result, "rule": StoppingRule(**run["rule"])}
-    if "escalate" in saved:  # of earlier versions, which had names for what may be done one by one
-        may = {"steps": saved.pop("escalate"), "coordinates": saved.pop("noncenter")}
-        saved["remedies"] = tuple(name for name in USUAL if may.get(name, True))
     lists = {name: tuple(value) for name, value in saved.items() if isinstance(value, list)}
     if not all(isinstance(word, str) for words in lists.values() for word in words):
         raise TypeError("the names of variables are no text")

@@ -230,11 +230,11 @@ def sample(
     'converged'
     """
     rest = dict(pymc)
-    groups = whole("sample", rest, stop=stop, tuning=tuning, remedies=remedies, save=save)
+    groups = whole(stop, tuning, remedies, save)
     stop, tuning, save, may = groups.stop, groups.tuning, groups.save, groups.remedies
     keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
     owner = modelcontext(model)
-    jumps: int | Literal["auto"] = groups.jumps or ("auto" if "jumps" in may else 0)
+    jumps: int | Literal["auto"] = "auto" if "jumps" in may else 0
     target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
         raise SamplingError(

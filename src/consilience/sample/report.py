@@ -18,7 +18,7 @@ import numpy as np
 from consilience.diagnostics.error_rates import COMMIT, RATES, TARGETS, VERSION
 from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError
-from consilience.faces import face
+from consilience.first_use import face
 
 if TYPE_CHECKING:
     import xarray

@@ -192,7 +192,7 @@ def _with_room(method: Kernel, density: ModelDensity) -> Kernel:
     from consilience.sample.bart import words_of  # few models have trees
 
     variable = next(v for v in density.model.free if v.name == method.vars[0])
-    return replace(method, words=words_of(variable, density))  # type: ignore[call-arg]  # of BARTStep
+    return replace(method, words=words_of(variable, density))
 
 
 def _has_table(density: ModelDensity, name: str) -> bool:

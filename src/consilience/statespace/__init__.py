@@ -1,7 +1,7 @@
 """`pm.statespace`: structural time series and models by name (SARIMAX, VARMAX, ETS, dynamic factors) as state spaces.
 
-Components and orders in, an observed `pm.LinearGaussianStateSpace` with parameters and priors out; after sampling states,
-components, residuals, forecasts and impulse responses with labels.
+Components and orders in, an observed `pm.LinearGaussianStateSpace` with parameters and priors out; after sampling
+states, components, residuals, forecasts and impulse responses with labels.
 """
 
 from typing import Any

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ParameterError
-from consilience.ir import Node, constant
+from consilience.ir import Node, constant, constant_value
 from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.index import index_set
 from consilience.ops.shape import broadcast_to, concatenate, full, reshape, stack
-from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
+from consilience.ops.structured import DiagonalMatrix
 from consilience.statespace import priors
 from consilience.statespace.model import Parameter, StateSpace
 
@@ -115,7 +115,8 @@ class Sum(Component):
         return tuple(name for part in self.parts for name in part.exog_names)
 
     def component_states(self) -> dict[str, Sequence[int]]:
-        found, start = {}, 0
+        found: dict[str, Sequence[int]] = {}
+        start = 0
         for part in self.parts:
             count = len(part.state_names)
             if count:
@@ -146,7 +147,7 @@ class Sum(Component):
         noises = [x for part in self.parts if (x := part.noise(values)) is not None]
         blocks = [part.transition(values) for part in stated]
         return {
-            "T": blocks[0] if len(blocks) == 1 else Node(BlockDiagonal(), *blocks),
+            "T": _along_diagonal(blocks, heights),
             "Z": Z,
             "R": R,
             "Q": Node(DiagonalMatrix(), variances),
@@ -154,6 +155,23 @@ class Sum(Component):
             "initial": [kind for part in stated for kind in part.initial()],
             "varying": ("Z",) if moving else (),
         }
+
+
+def _along_diagonal(blocks: Sequence[Node], sizes: Sequence[int]) -> Node:
+    """One matrix of square blocks: those that are numbers as numbers, the others set into it."""
+    whole, moving, start = np.zeros((sum(sizes), sum(sizes))), [], 0
+    for block, size in zip(blocks, sizes, strict=True):
+        place = slice(start, start + size)
+        known = constant_value(block)
+        if known is None:
+            moving.append((place, block))
+        else:
+            whole[place, place] = known
+        start += size
+    found = as_tensor(whole)
+    for place, block in moving:
+        found = index_set(found[place, place], block)
+    return found
 
 
 def _squares(value: Node, count: int) -> Node:
@@ -214,7 +232,7 @@ class LevelTrend(Component):
         return constant(np.triu(np.ones((self.order, self.order))))
 
     def seen(self, exog: Array | None) -> Array:
-        return np.eye(self.order)[0]
+        return np.asarray(np.eye(self.order)[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
         return _squares(values[f"sigma_{self.name}"], len(self._noisy)) if self._noisy else full((0,), 0.0)
@@ -264,7 +282,7 @@ class TimeSeasonality(Component):
         return constant(T)
 
     def seen(self, exog: Array | None) -> Array:
-        return np.eye(self.season_length - 1)[0]
+        return np.asarray(np.eye(self.season_length - 1)[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
         return _squares(values[f"sigma_{self.name}"], 1) if self.innovations else full((0,), 0.0)
@@ -442,7 +460,7 @@ class Autoregressive(Component):
         return autoregression(values[f"params_{self.name}"], self.lags, max(self.lags))
 
     def seen(self, exog: Array | None) -> Array:
-        return np.eye(max(self.lags))[0]
+        return np.asarray(np.eye(max(self.lags))[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
         return _squares(values[f"sigma_{self.name}"], 1)
@@ -529,4 +547,3 @@ class MeasurementError(Component):
     def noise(self, values: Mapping[str, Node]) -> Node:
         sigma = values[f"sigma_{self.name}"]
         return sigma * sigma
-

@@ -1,4 +1,4 @@
-"""Distributions of what is hidden in linear Gaussian state spaces: of states given a series, and of states with a series.
+"""What is hidden in linear Gaussian state spaces: states given a series, and states together with a series.
 
 They are drawn and have no density: the draws of a posterior enter their parameters.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,7 @@ def series(what: str, data: Any) -> Series:
 
 def _equal_steps(what: str, index: Any) -> None:
     """Refuse dates that leave out rows: a step of the model is one row."""
-    import pandas as pd
-
+    pd: Any = import_module("pandas")
     if not isinstance(index, pd.DatetimeIndex) or len(index) < 3 or index.freq is not None:
         return
     if pd.infer_freq(index) is None:
@@ -70,8 +70,7 @@ def _equal_steps(what: str, index: Any) -> None:
 
 def following_labels(times: Any, periods: int) -> Any:
     """Labels of the times behind these: dates of their frequency, or numbers of their step."""
-    import pandas as pd
-
+    pd: Any = import_module("pandas")
     if isinstance(times, np.ndarray) and times.dtype.kind == "M":
         times = pd.DatetimeIndex(times)
     if isinstance(times, pd.DatetimeIndex):

@@ -6,6 +6,7 @@ In: a description of matrices by parameters (`components`, `named_models`), data
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ class Parameter(Record, eq=False):
 class StateSpace:
     """A state space whose matrices depend on named parameters; derive from it, or add components.
 
-    Subclasses give `parameters`, `state_names` and `arguments`, the arguments of `pm.LinearGaussianStateSpace` for values
-    of the parameters. `weights` says which states make up a component.
+    Subclasses give `parameters`, `state_names` and `arguments`, the arguments of `pm.LinearGaussianStateSpace` for
+    values of the parameters. `component_states` says which states make up a component.
     """
 
     title = "state space"
@@ -102,7 +103,9 @@ class StateSpace:
         """Names of the parameters, each of which may have a prior of the user's."""
         return [p.name for p in self.parameters]
 
-    def build_statespace_graph(self, data: Any, exog: Any = None, name: str = "obs", model: Model | None = None) -> Node:
+    def build_statespace_graph(
+        self, data: Any, exog: Any = None, name: str = "obs", model: Model | None = None
+    ) -> Node:
         """Put the series into a model; parameters that it does not have get their default priors.
 
         Parameters
@@ -149,7 +152,9 @@ class StateSpace:
                 raise ShapeError(f"{self.title} has no regressors, but `{what}` was given.")
             return None
         if exog is None:
-            raise ShapeError(f"{self.title} needs `{what}`: the columns {', '.join(self.exog_names)} for {count} times.")
+            raise ShapeError(
+                f"{self.title} needs `{what}`: the columns {', '.join(self.exog_names)} for {count} times."
+            )
         table = exog[list(self.exog_names)] if hasattr(exog, "columns") else exog
         values = np.array(table, dtype=float).reshape(len(table), -1)
         if values.shape != (count, wanted) or not np.isfinite(values).all():
@@ -304,6 +309,44 @@ class StateSpace:
             states = impulse_responses(space, n_steps, shocks)
             Deterministic("irf", times(space.timed("Z"), states), dims=("shock", "step", OBSERVED))
         return _drawn(copy, result, ["irf"], None)
+
+    def plot_forecast(self, forecast: Any, column: int = 0, prob: Sequence[float] = (0.5, 0.9), ax: Any = None) -> Any:
+        """Draw the series, and the median and intervals of a forecast.
+
+        Parameters
+        ----------
+        forecast : object
+            What `forecast` returned.
+        column : int, default 0
+            Which of the observed series.
+        prob : sequence of float, default (0.5, 0.9)
+            Probabilities of the central intervals.
+        ax : Axes, optional
+            Axes of Matplotlib; new ones by default.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ModelError
+            Before `build_statespace_graph` was called.
+        """
+        if self._data is None:
+            raise ModelError(f"{self.title}: call `build_statespace_graph(data)` first.")
+        plt: Any = import_module("matplotlib.pyplot")
+        axes = plt.subplots(figsize=(8, 4))[1] if ax is None else ax
+        draws = forecast["forecast_observed"][..., column].stack(sample=("chain", "draw"))
+        times = draws[AHEAD].values
+        axes.plot(np.asarray(self._data.times), self._data.values[:, column], color="black", linewidth=1)
+        for own in sorted(prob, reverse=True):
+            low, high = draws.quantile([0.5 - own / 2, 0.5 + own / 2], "sample").values
+            axes.fill_between(times, low, high, color="C0", alpha=0.25, label=f"{own:.0%}", linewidth=0)
+        axes.plot(times, draws.median("sample").values, color="C0", label="median")
+        axes.legend(loc="upper left")
+        return axes
 
 
 def _deviations(Q: Node) -> Node:

@@ -182,7 +182,7 @@ def _difference(step: int, count: int) -> list[Node | float]:
 
 
 def _of_scale(name: str, scale: float, **given: Any) -> Node:
-    return priors.coefficient(2.0 * scale)(name, scale, **given)
+    return Normal(name, 0.0, 2.0 * scale, **given)
 
 
 class VARMAX(StateSpace):
@@ -261,7 +261,14 @@ class VARMAX(StateSpace):
         for lag in range(self.q):
             R = index_set(R[(lag + 1) * k : (lag + 2) * k, :], values["ma_params"][:, lag, :])
         noise = Node(DiagonalMatrix(), values["sigma_obs"] ** 2) if self.measurement_error else np.zeros((k, k))
-        found = {"T": T, "Z": np.eye(k * blocks)[:k], "R": R, "Q": values["state_cov"], "H": noise, "initial": "stationary"}
+        found = {
+            "T": T,
+            "Z": np.eye(k * blocks)[:k],
+            "R": R,
+            "Q": values["state_cov"],
+            "H": noise,
+            "initial": "stationary",
+        }
         if self.trend == "c":
             found["c"] = concatenate([values["intercept"], full((k * (blocks - 1),), 0.0)], 0)
         return found

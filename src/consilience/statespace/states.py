@@ -134,4 +134,3 @@ def impulse_responses(space: LinearGaussianStateSpace, periods: int, shock: Node
 
     _, (found,) = along(step, [shock], [], periods, behind=1, within=1)
     return found
-

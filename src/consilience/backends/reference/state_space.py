@@ -20,17 +20,21 @@ def _space(op: KalmanFilter | KalmanSlopes, operands: dict[str, Array], stored: 
 
     (times, p), n = operands["y"].shape, len(operands["a1"])
     m = (n + 7) // 8 * 8
-    fields = {name: np.array(x, float).ravel() for name, x in operands.items()}
+    fields: dict[str, Any] = {name: np.array(x, float).ravel() for name, x in operands.items()}
     start = 0
     for name, length in kept(times, p, n, op.diffuse).items():
         fields[name] = stored[start : start + int(length)]
         start += int(length)
     fields |= {name: np.zeros(n * m) for name in ("P", "Pi", "A", "B", "old")}
-    fields |= {name: np.zeros(m) for name in ("a", "M", "Mi")} | {"values": np.zeros(n * n), "z_values": np.zeros(p * n)}
+    fields |= {name: np.zeros(m) for name in ("a", "M", "Mi")} | {
+        "values": np.zeros(n * n),
+        "z_values": np.zeros(p * n),
+    }
     whole = {"begins": n + 1, "columns": n * n, "z_begins": p + 1, "z_columns": p * n}
     fields |= {name: np.zeros(length, np.int64) for name, length in whole.items()}
-    flags = {f"moving_{name}": int(name in op.moving) for name in "ZhTQc"} | {"diffuse": int(op.diffuse)}
-    return Space(**fields, times=times, p=p, n=n, m=m, block=BLOCK, known_times=0, **flags)
+    fields |= {f"moving_{name}": int(name in op.moving) for name in "ZhTQc"}
+    fields["diffuse"] = int(op.diffuse)
+    return Space(**fields, times=times, p=p, n=n, m=m, block=BLOCK, known_times=0)
 
 
 @means(KalmanFilter)
@@ -62,7 +66,8 @@ def _slopes(node: Node, lengths: Lengths, *operands: Array) -> tuple[Array, ...]
     for place in np.ndindex(*batch):
         own = {name: x[place] for name, x in zip(OPERANDS, operands, strict=False)} | {"free": operands[8]}
         space = _space(op, own, np.array(operands[9][place]))
-        fields = {name: x[place].ravel().copy() for name, x in zip((*OPERANDS, "start"), found, strict=True)}
+        names = (*OPERANDS, "start")
+        fields: dict[str, Any] = {name: x[place].ravel().copy() for name, x in zip(names, found, strict=True)}
         fields |= {name: np.zeros(n * m) for name in ("G", "Gi", "old", "outer", "second", "of_T")}
         fields |= {name: np.zeros(m) for name in ("r", "diffuse_r", "w", "M", "Mi")}
         fields |= {name: np.zeros(BLOCK * n * m) for name in ("made", "made_free")}
@@ -71,6 +76,6 @@ def _slopes(node: Node, lengths: Lengths, *operands: Array) -> tuple[Array, ...]
         fields |= {"changes": np.zeros(p), "spreads": np.zeros(p), "asked": columns}
         made = Slopes(**fields, variable_T=len(columns), variable_Z=int(op.by_Z))
         kalman_slopes(space, made)
-        for name, x in zip((*OPERANDS, "start"), found, strict=True):
+        for name, x in zip(names, found, strict=True):
             x[place] = np.asarray(getattr(made, name)).reshape(x[place].shape)
     return tuple(found)

@@ -30,8 +30,9 @@ def loo(
     executor: Any = None,
     **others: Any,
 ) -> Any:
-    """Estimate the predictive accuracy of a model by leave-one-out cross-validation with Pareto-smoothed importance
-    sampling.
+    """Leave-one-out cross-validation by Pareto-smoothed importance sampling.
+
+    It estimates how well the model predicts new observations, from the log likelihood of the draws, without refitting.
 
     Parameters
     ----------

@@ -166,7 +166,7 @@ class StateSpaceModel:
 
         Warns
         -----
-        Exception
+        ConsilienceWarning
             Where densities have no value (NaN), which counts as 0.
         """
         series = series_of(data, self._own, (coords or {}).get("time"))

@@ -142,7 +142,7 @@ def sample_smc(
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
-    save = whole("sample_smc", kernel_kwargs, save=save).save
+    save = whole(save=save).save
     if save.store is not None or save.deterministics != "lazy":
         raise SamplingError("`sample_smc` has no `pm.Save(store=…, deterministics=…)`: it keeps a `checkpoint` alone.")
     own = made_kernel(kernel, kernel_kwargs, density)

@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from consilience.errors import SamplingError
 from consilience.record import Record, replace
-from consilience.sample.groups import REMEDIES, Groups, whole
+from consilience.sample.groups import Groups, whole
 
 # Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them. Groups of them are taken, too.
 SETTINGS: Final = (
-    "target_accept", "max_treedepth", "metric", "pool", "escalate", "reparametrize", "jumps", "modes", "target_ess",
-    "target_rhat", "rhat", "monitor", "max_time", "min_tune", "window_budget", "stop", "tuning", "remedies",
+    "target_accept", "max_treedepth", "jumps", "stop", "tuning", "remedies",
 )  # fmt: skip
 WITHOUT_MEANING: Final = {
     "backend", "blas_cores", "compile_kwargs", "keep_warning_stat", "mp_ctx", "n_init", "nuts_sampler",
@@ -88,9 +87,8 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         raise SamplingError(f'`nuts={{"{absent}": …}}` is no setting of this sampler. {MEANT_FOR_NUTS}.')
     quiet = bool(given.pop("quiet", False))
     settings = dict(options)
-    groups = {"stop": None, "tuning": None, "remedies": REMEDIES}
-    groups |= {name: settings.pop(name) for name in groups if name in settings}
-    asked = whole("nuts", settings, stacklevel=None, **groups)
+    asked = whole(**{name: settings.pop(name) for name in ("stop", "tuning", "remedies") if name in settings})
+    jumps = settings.pop("jumps", None)
     names, idata = given.pop("var_names", None), given.pop("idata_kwargs", None) or {}
     ours: dict[str, Any] = {
         **settings,
@@ -117,7 +115,7 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         near = difflib.get_close_matches(unknown, KEYWORDS, n=1, cutoff=0.6)
         hint = f"did you mean `{near[0]}`?" if near else f"{MEANT_FOR_NUTS}."
         raise SamplingError(f"`{unknown}` is no keyword of this sampler; {hint}")
-    ours |= {"remedies": asked.remedies, "nuts": {"jumps": asked.jumps} if asked.jumps else None}
+    ours |= {"remedies": asked.remedies, "nuts": None if jumps is None else {"jumps": jumps}}
     return Asked(ours, names, warmup, quiet, bool(checks), idata)
 
 

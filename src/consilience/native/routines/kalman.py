@@ -1,12 +1,12 @@
-"""The Kalman filter with one observation at a time, exact where nothing is known of the first state, and its derivative.
+"""The Kalman filter with one observation at a time, exact where nothing is known of the first state.
 
-In: the matrices of a linear Gaussian state space and a series, in which NaN is a missing observation. Out: the log density,
-and from it the derivatives by everything. What stays outside: correlated observations, which states hold.
+In: the matrices of a linear Gaussian state space and a series, in which NaN is a missing observation. Out: the log
+density, and what its derivatives need. What stays outside: correlated observations, which states hold.
 Source: J. Durbin and S. J. Koopman, Time Series Analysis by State Space Methods (2012), sections 5.2, 5.3 and 6.4.
 
-Rows of matrices in memory are `m` numbers apart: n, filled up to a multiple of eight. Where all matrices are constant and
-the covariance has settled, a step moves the mean alone. Covariances are kept at the first step of every block of steps,
-and made again, where derivatives need them, one block at a time.
+Rows of matrices in memory are `m` numbers apart: n, filled up to a multiple of eight. Where all matrices are constant
+and the covariance has settled, a step moves the mean alone. Covariances are kept at the first step of every block of
+steps, and made again, where derivatives need them, one block at a time.
 """
 
 from __future__ import annotations
@@ -105,9 +105,7 @@ class Space:
 
 
 @native(inline=True)
-def entries(
-    x: Array[f64], rows: i64, n: i64, begins: Array[i64], columns: Array[i64], values: Array[f64]
-) -> None:
+def entries(x: Array[f64], rows: i64, n: i64, begins: Array[i64], columns: Array[i64], values: Array[f64]) -> None:
     """Those of a matrix that are not zero."""
     count = 0
     for i in range(rows):
@@ -121,7 +119,9 @@ def entries(
 
 
 @native(contract=True)
-def product(begins: Array[i64], columns: Array[i64], values: Array[f64], x: Array[f64], y: Array[f64], n: i64, m: i64) -> None:
+def product(
+    begins: Array[i64], columns: Array[i64], values: Array[f64], x: Array[f64], y: Array[f64], n: i64, m: i64
+) -> None:
     """y = A x for a square matrix by its entries."""
     for i in range(n):
         row = i * m
@@ -152,15 +152,17 @@ def transposed_product(
 
 @native
 def turn(x: Array[f64], y: Array[f64], n: i64, m: i64) -> None:
-    """y = x'."""
+    """y = x', with zeros behind its rows: what memory held there could be numbers that are slow to compute with."""
     for i in range(n):
         for j in range(n):
             y[j * m + i] = x[i * m + j]
+        for j in range(n, m):
+            y[i * m + j] = 0.0
 
 
 @native
 def mirror(x: Array[f64], n: i64, m: i64) -> None:
-    """The upper triangle from the lower one: differences of rounding would stay for ever where T has roots of size 1."""
+    """The upper triangle from the lower one: else differences of rounding stay where T has roots of size 1."""
     for i in range(n):
         for j in range(i):
             x[j * m + i] = x[i * m + j]

@@ -1,8 +1,8 @@
 """Derivatives of the log density that the Kalman filter gives, by everything that it was given.
 
-In: what `kalman` took and kept. Out: derivatives, all of them in one pass backwards. No covariance but the first of each
-block is stored: the others are made again where transitions or what is seen of states are variable, or parts diffuse.
-Where the filter has settled, the second moments of what comes back settle too, and sums of outer products remain.
+In: what `kalman` took and kept. Out: derivatives, all of them in one pass backwards. No covariance but the first of
+each block is stored: the others are made again where T or Z are variable, or parts of the states diffuse. Where the
+filter has settled, the second moments of what comes back settle too, and sums of outer products remain.
 """
 
 from __future__ import annotations

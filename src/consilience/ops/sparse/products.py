@@ -42,6 +42,7 @@ class SparseProduct(Op):
     (OUT_OF_BOUNDS).
     """
 
+    flops = 2.0
     linear = ((0,), (3,))
     width: Dim
 
@@ -51,6 +52,9 @@ class SparseProduct(Op):
 
     def kept_axes(self, *inputs: Node) -> KeptAxes:
         return {}, {}, {}, {1: 1}
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * inputs[3].static_shape[1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         entries, columns, _, x = inputs
@@ -64,6 +68,7 @@ class TransposedSparseProduct(Op):
     `length`: number of A's columns; fails as `SparseProduct` does.
     """
 
+    flops = 2.0
     linear = ((0,), (3,))
     length: Dim
 
@@ -72,6 +77,9 @@ class TransposedSparseProduct(Op):
 
     def kept_axes(self, *inputs: Node) -> KeptAxes:
         return {}, {}, {}, {1: 1}
+
+    def volume(self, *inputs: Node) -> Dim:
+        return inputs[0].tensor_type.size * inputs[3].static_shape[1]
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         entries, columns, begins, x = inputs
