@@ -1,8 +1,8 @@
 """What integrating continuous variables out saves: `python -m benchmarks.integrated [MODEL ...] [--limit SECONDS]`.
 
 Each model is sampled as it is by default and with `integrate=False`, each time in a process of its own that is ended
-after so many seconds of processors. Printed are gradients, processor seconds, status and the least effective draws of the
-free variables that are scalars, and the commit they are of.
+after so many seconds of processors. Printed are gradients, processor seconds, status, the least effective draws of the
+scalars among the free variables, and the commit.
 """
 
 from __future__ import annotations

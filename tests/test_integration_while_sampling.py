@@ -106,6 +106,16 @@ def test_what_is_integrated_by_default_is_large_and_costs_little() -> None:
     assert integrable(batch) == ()
 
 
+def test_sums_of_trees_and_what_acts_beside_them_stay() -> None:
+    with pm.Model() as model:
+        trees = pm.BART("trees", rng.normal(size=(80, 2)), rng.normal(size=80), m=3)
+        x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=80)
+        pm.Normal("y", trees + x, pm.HalfNormal("noise"), observed=rng.normal(size=80))
+    assert integrable(model) == ()
+    with pytest.raises(ModelError, match="`trees` is a sum of regression trees"):
+        pm.sample(model=model, integrate="trees", **FIXED)
+
+
 def test_a_block_that_discrete_variables_act_on_stays() -> None:
     with pm.Model() as model:
         s = pm.HalfNormal("s")

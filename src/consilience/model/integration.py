@@ -24,6 +24,7 @@ from consilience.model.model import Model
 from consilience.model.observation import slot_values
 from consilience.model.programs import TERMS, kept
 from consilience.model.summation import MOST, cost, without
+from consilience.model.trees import refuse_trees
 from consilience.model.variables import FreeVariable
 from consilience.ops.parameter_check import released
 from consilience.record import Record
@@ -75,6 +76,8 @@ def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str
     ('level',)
     """
     large = [v for v in model.free if v.name not in staying and v.name not in summed and _is_candidate(v)]
+    if any(v.has_trees for v in model.free):  # moved by a step method that needs rows apart
+        return ()
     if not large or not any(v.continuous and v not in large for v in model.free):
         return ()
     names = tuple(v.name for v in large)
@@ -198,6 +201,7 @@ def check(model: Model, names: Sequence[str], summed: Sequence[str] = ()) -> tup
     ModelError
         Where they cannot, with the reason; and where nothing would be left for chains to move.
     """
+    refuse_trees(model, "`integrate`", names)
     free = {v.name: v for v in model.free}
     for name in names:
         if name not in free:
