@@ -19,7 +19,7 @@ from consilience.ops.index import index_set
 from consilience.ops.shape import broadcast_to, concatenate, full, reshape, stack
 from consilience.ops.structured import DiagonalMatrix
 from consilience.statespace import priors
-from consilience.statespace.model import Parameter, StateSpace
+from consilience.statespace.model import SpaceParameter, StateSpace
 
 Array = npt.NDArray[Any]
 
@@ -100,7 +100,7 @@ class StructuralModel(Component):
         return self._parts
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         return tuple(p for part in self.parts for p in part.parameters)
 
     @property
@@ -222,10 +222,10 @@ class LevelTrend(Component):
         self._names += [f"derivative_{k}" for k in range(5, self.order)]
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         names = tuple(self._names[k] for k in self._noisy)
         size = 0.2 if len(names) > 1 else 0.5
-        return (Parameter(f"sigma_{self.name}", priors.deviation(size), names),) if names else ()
+        return (SpaceParameter(f"sigma_{self.name}", priors.deviation(size), names),) if names else ()
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -281,8 +281,8 @@ class TimeSeasonality(Component):
         self.season_length, self.innovations = season_length, innovations
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(f"sigma_{self.name}", priors.deviation(0.2)),) if self.innovations else ()
+    def parameters(self) -> tuple[SpaceParameter, ...]:
+        return (SpaceParameter(f"sigma_{self.name}", priors.deviation(0.2)),) if self.innovations else ()
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -346,8 +346,8 @@ class FrequencySeasonality(Component):
         self._whole = 2 * self.n == season_length  # whose last wave has one state
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(f"sigma_{self.name}", priors.deviation(0.2)),) if self.innovations else ()
+    def parameters(self) -> tuple[SpaceParameter, ...]:
+        return (SpaceParameter(f"sigma_{self.name}", priors.deviation(0.2)),) if self.innovations else ()
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -422,14 +422,14 @@ class Cycle(Component):
         self.cycle_length, self.dampen, self.innovations, self.longest = cycle_length, dampen, innovations, longest
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         found = []
         if self.cycle_length is None:
-            found.append(Parameter(f"length_{self.name}", priors.between(2.0, self.longest)))
+            found.append(SpaceParameter(f"length_{self.name}", priors.between(2.0, self.longest)))
         if self.dampen:
-            found.append(Parameter(f"dampening_factor_{self.name}", priors.share(8.0, 1.5)))
+            found.append(SpaceParameter(f"dampening_factor_{self.name}", priors.share(8.0, 1.5)))
         if self.innovations:
-            found.append(Parameter(f"sigma_{self.name}", priors.deviation(0.5)))
+            found.append(SpaceParameter(f"sigma_{self.name}", priors.deviation(0.5)))
         return tuple(found)
 
     @property
@@ -489,11 +489,14 @@ class Autoregressive(Component):
             raise ParameterError(f"Autoregressive: lags begin at 1, got {order}.")
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         whole = self.lags == tuple(range(1, max(self.lags) + 1))
         prior = priors.stationary() if whole else priors.coefficient(0.3)
         labels = tuple(f"lag_{k}" for k in self.lags)
-        return (Parameter(f"params_{self.name}", prior, labels), Parameter(f"sigma_{self.name}", priors.deviation(0.5)))
+        return (
+            SpaceParameter(f"params_{self.name}", prior, labels),
+            SpaceParameter(f"sigma_{self.name}", priors.deviation(0.5)),
+        )
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -556,8 +559,8 @@ class Regression(Component):
         self.innovations = innovations
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(f"sigma_beta_{self.name}", priors.deviation(0.1), self.exog_names),) * self.innovations
+    def parameters(self) -> tuple[SpaceParameter, ...]:
+        return (SpaceParameter(f"sigma_beta_{self.name}", priors.deviation(0.1), self.exog_names),) * self.innovations
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -604,8 +607,8 @@ class MeasurementError(Component):
         super().__init__(name)
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(f"sigma_{self.name}", priors.deviation(0.5)),)
+    def parameters(self) -> tuple[SpaceParameter, ...]:
+        return (SpaceParameter(f"sigma_{self.name}", priors.deviation(0.5)),)
 
     @property
     def state_names(self) -> tuple[str, ...]:

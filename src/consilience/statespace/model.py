@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 TIME, AHEAD, STATE, OBSERVED, COMPONENT = "time", "time_ahead", "state", "observed", "component"
 
 
-class Parameter(Record, eq=False):
+class SpaceParameter(Record, eq=False):
     """A parameter of a state space.
 
     Parameters
@@ -69,7 +69,7 @@ class StateSpace:
     # ---- what subclasses give
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         """The parameters, in order."""
         raise NotImplementedError
 
@@ -166,7 +166,7 @@ class StateSpace:
         return values
 
     @staticmethod
-    def _prior(owner: Model, parameter: Parameter, data: Array) -> Node:
+    def _prior(owner: Model, parameter: SpaceParameter, data: Array) -> Node:
         """The user's variable of this name, or one with the default prior."""
         if parameter.name in owner.named:
             return owner.named[parameter.name]

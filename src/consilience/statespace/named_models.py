@@ -23,7 +23,7 @@ from consilience.ops.shape import concatenate, expand_dims, full, reshape
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
 from consilience.statespace import priors
 from consilience.statespace.components import autoregression
-from consilience.statespace.model import Parameter, StateSpace
+from consilience.statespace.model import SpaceParameter, StateSpace
 
 Array = npt.NDArray[Any]
 Values = Mapping[str, Node]
@@ -121,7 +121,7 @@ class SARIMAX(StateSpace):
         self._size = max(self.p + self.P * self.S, self.q + self.Q * self.S + 1)
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         found = []
         for name, count, sign in (
             ("ar_params", self.p, 1.0),
@@ -131,14 +131,14 @@ class SARIMAX(StateSpace):
         ):
             if count:
                 labels = tuple(f"lag_{(k + 1) * (self.S if 'seasonal' in name else 1)}" for k in range(count))
-                found.append(Parameter(name, priors.stationary(sign), labels))
+                found.append(SpaceParameter(name, priors.stationary(sign), labels))
         if self.trend == "c":
-            found.append(Parameter("intercept", _of_scale))
+            found.append(SpaceParameter("intercept", _of_scale))
         if self.exog_names:
-            found.append(Parameter("beta_exog", _of_scale, self.exog_names))
-        found.append(Parameter("sigma_state", priors.deviation()))
+            found.append(SpaceParameter("beta_exog", _of_scale, self.exog_names))
+        found.append(SpaceParameter("sigma_state", priors.deviation()))
         if self.measurement_error:
-            found.append(Parameter("sigma_obs", priors.deviation(0.5)))
+            found.append(SpaceParameter("sigma_obs", priors.deviation(0.5)))
         return tuple(found)
 
     @property
@@ -245,18 +245,18 @@ class VARMAX(StateSpace):
         return len(self.names)
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         k = self.columns
         found = []
         if self.p:
-            found.append(Parameter("ar_params", priors.coefficient(0.3), (), (k, self.p, k)))
+            found.append(SpaceParameter("ar_params", priors.coefficient(0.3), (), (k, self.p, k)))
         if self.q:
-            found.append(Parameter("ma_params", priors.coefficient(0.3), (), (k, self.q, k)))
+            found.append(SpaceParameter("ma_params", priors.coefficient(0.3), (), (k, self.q, k)))
         if self.trend == "c":
-            found.append(Parameter("intercept", _of_scale, self.names))
-        found.append(Parameter("state_cov", self._covariance))
+            found.append(SpaceParameter("intercept", _of_scale, self.names))
+        found.append(SpaceParameter("state_cov", self._covariance))
         if self.measurement_error:
-            found.append(Parameter("sigma_obs", priors.deviation(0.5), self.names))
+            found.append(SpaceParameter("sigma_obs", priors.deviation(0.5), self.names))
         return tuple(found)
 
     def _covariance(self, name: str, scale: float, **given: Any) -> Node:
@@ -336,17 +336,17 @@ class ETS(StateSpace):
         self.trend, self.damped, self.m = trend != "N", trend == "Ad", seasonal_periods or 0
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        found = [Parameter("alpha", priors.share(1.0, 2.0))]
+    def parameters(self) -> tuple[SpaceParameter, ...]:
+        found = [SpaceParameter("alpha", priors.share(1.0, 2.0))]
         if self.trend:
-            found.append(Parameter("beta", priors.share(1.0, 8.0)))
+            found.append(SpaceParameter("beta", priors.share(1.0, 8.0)))
         if self.damped:
-            found.append(Parameter("phi", priors.share(20.0, 2.0)))
+            found.append(SpaceParameter("phi", priors.share(20.0, 2.0)))
         if self.m:
-            found.append(Parameter("gamma", priors.share(1.0, 8.0)))
+            found.append(SpaceParameter("gamma", priors.share(1.0, 8.0)))
             labels = tuple(f"season_{k + 1}" for k in range(self.m))
-            found.append(Parameter("initial_seasonal", _zero_sum, labels))
-        found.append(Parameter("sigma_state", priors.deviation()))
+            found.append(SpaceParameter("initial_seasonal", _zero_sum, labels))
+        found.append(SpaceParameter("sigma_state", priors.deviation()))
         return tuple(found)
 
     @property
@@ -446,11 +446,11 @@ class DynamicFactor(StateSpace):
         return len(self.names)
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[SpaceParameter, ...]:
         return (
-            Parameter("factor_loadings", self._loadings),
-            Parameter("factor_ar", priors.coefficient(0.4), (), (self.k, self.order)),
-            Parameter("error_sigma", priors.deviation(), self.names),
+            SpaceParameter("factor_loadings", self._loadings),
+            SpaceParameter("factor_ar", priors.coefficient(0.4), (), (self.k, self.order)),
+            SpaceParameter("error_sigma", priors.deviation(), self.names),
         )
 
     def _loadings(self, name: str, scale: float, **given: Any) -> Node:
