@@ -14,7 +14,7 @@ from consilience.record import Record
 Array = npt.NDArray[Any]
 
 
-class Series(Record, eq=False):
+class ObservedSeries(Record, eq=False):
     """Observations (times, p), NaN where there is none, labels of the times, and names of the columns."""
 
     values: Array
@@ -22,7 +22,7 @@ class Series(Record, eq=False):
     names: tuple[str, ...]
 
 
-def series(what: str, data: Any) -> Series:
+def series(what: str, data: Any) -> ObservedSeries:
     """A table, a series or an array of one or two axes.
 
     Raises
@@ -49,7 +49,7 @@ def series(what: str, data: Any) -> Series:
         if hasattr(index, "to_timestamp"):  # periods
             index = index.to_timestamp()
         _equal_steps(what, index)
-    return Series(values, np.arange(len(values)) if index is None else index, names)
+    return ObservedSeries(values, np.arange(len(values)) if index is None else index, names)
 
 
 def _equal_steps(what: str, index: Any) -> None:

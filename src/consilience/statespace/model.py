@@ -23,7 +23,7 @@ from consilience.ops.shape import expand_dims
 from consilience.record import Record
 from consilience.sample import sample_posterior_predictive
 from consilience.statespace.draws import StatesAndSeries, StatesGivenSeries, space_of
-from consilience.statespace.labels import Series, following_labels, series
+from consilience.statespace.labels import ObservedSeries, following_labels, series
 from consilience.statespace.states import Filtered, following, impulse_responses
 
 Array = npt.NDArray[Any]
@@ -61,7 +61,7 @@ class StateSpace:
     exog_names: tuple[str, ...] = ()
 
     def __init__(self) -> None:
-        self._data: Series | None = None
+        self._data: ObservedSeries | None = None
         self._exog: Array | None = None
         self._model: Model | None = None
         self._name = ""
