@@ -38,7 +38,7 @@ BELOW: Final = {
 MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-class Power(Record, eq=False):
+class PowerOf(Record, eq=False):
     """`factor * x ** exponent`, or of 1 - x, where x is the variable with its elements moved and repeated."""
 
     factor: Node
@@ -64,7 +64,7 @@ class Split(Record, eq=False):
     otherwise: Value
 
 
-Value: TypeAlias = "Node | Power | Logarithm | Split"
+Value: TypeAlias = "Node | PowerOf | Logarithm | Split"
 
 
 class NotLinear(Exception):
@@ -101,7 +101,7 @@ class Statistics:
         NotLinear
             Where a statistic is needed that is none.
         """
-        known: dict[Node, Value] = {self.leaf: Power(constant(1.0, self.leaf.dtype), 1.0, self.leaf)}
+        known: dict[Node, Value] = {self.leaf: PowerOf(constant(1.0, self.leaf.dtype), 1.0, self.leaf)}
         for node in topological(list(outputs), stop=known.__contains__):
             if node not in known and any(operand in known for operand in node.inputs):
                 known[node] = self._applied(node, [known.get(operand, operand) for operand in node.inputs])
@@ -118,11 +118,11 @@ class Statistics:
 
     def _node(self, value: Value) -> Node:
         match value:
-            case Power(exponent=1.0, rest=True):
+            case PowerOf(exponent=1.0, rest=True):
                 return value.factor * (1.0 - self._input(1.0, value.base))
-            case Power(rest=True):
+            case PowerOf(rest=True):
                 raise NotLinear
-            case Power():
+            case PowerOf():
                 return value.factor * self._input(value.exponent, value.base)
             case Logarithm():
                 return value.term + value.exponent * self._input(LOG_OF_REST if value.rest else LOG, value.base)
@@ -166,7 +166,7 @@ class Statistics:
 
     def _neg(self, _: str, a: Value) -> Value | None:
         match a:
-            case Power():
+            case PowerOf():
                 return _times(a, constant(-1.0, a.factor.dtype))
             case Logarithm():
                 return _scaled(a, -1.0)
@@ -176,9 +176,9 @@ class Statistics:
         if isinstance(a, Node):
             a, b = b, a
         match a, b:
-            case Power(), Node():
+            case PowerOf(), Node():
                 return _times(a, b)
-            case Power(), Power() if a.base is b.base and a.rest == b.rest:
+            case PowerOf(), PowerOf() if a.base is b.base and a.rest == b.rest:
                 return _powers(a, b, 1.0)
             case Logarithm(), Node() if (number := number_of(b)) is not None and b.ndim == 0:
                 return _scaled(a, number)
@@ -186,11 +186,11 @@ class Statistics:
 
     def _true_div(self, _: str, a: Value, b: Value) -> Value | None:
         match a, b:
-            case Power(), Node():
-                return Power(a.factor / b, a.exponent, a.base, a.rest)
-            case Node(), Power():
-                return Power(a / b.factor, -b.exponent, b.base, b.rest)
-            case Power(), Power() if a.base is b.base and a.rest == b.rest:
+            case PowerOf(), Node():
+                return PowerOf(a.factor / b, a.exponent, a.base, a.rest)
+            case Node(), PowerOf():
+                return PowerOf(a / b.factor, -b.exponent, b.base, b.rest)
+            case PowerOf(), PowerOf() if a.base is b.base and a.rest == b.rest:
                 return _powers(a, b, -1.0)
             case Logarithm(), Node() if (number := number_of(b)) is not None and b.ndim == 0 and number:
                 return _scaled(a, 1.0 / number)
@@ -198,8 +198,8 @@ class Statistics:
 
     def _add(self, function: str, a: Value, b: Value) -> Value | None:
         if function == "sub":
-            if isinstance(b, Power) and isinstance(a, Node) and number_of(a) == 1.0 and self._is_itself(b, 1.0):
-                return Power(b.factor, 1.0, b.base, not b.rest) if not a.ndim else None
+            if isinstance(b, PowerOf) and isinstance(a, Node) and number_of(a) == 1.0 and self._is_itself(b, 1.0):
+                return PowerOf(b.factor, 1.0, b.base, not b.rest) if not a.ndim else None
             if isinstance(b, Logarithm):
                 b = _scaled(b, -1.0)
             elif isinstance(b, Node):
@@ -215,13 +215,13 @@ class Statistics:
                 return Logarithm(a.term + b, a.exponent, a.base, a.rest)
             case Logarithm(), Logarithm() if a.base is b.base and a.rest == b.rest:
                 return Logarithm(a.term + b.term, a.exponent + b.exponent, a.base, a.rest)
-            case Power(), Node() if number_of(b) == 1.0 and not b.ndim and self._is_itself(a, -1.0):
-                return Power(-a.factor, 1.0, a.base, not a.rest)
-            case Power(), Node():
+            case PowerOf(), Node() if number_of(b) == 1.0 and not b.ndim and self._is_itself(a, -1.0):
+                return PowerOf(-a.factor, 1.0, a.base, not a.rest)
+            case PowerOf(), Node():
                 return _beside(a, b)
         return None
 
-    def _is_itself(self, value: Power, sign: float) -> bool:
+    def _is_itself(self, value: PowerOf, sign: float) -> bool:
         return self.at_most_one and value.exponent == 1.0 and number_of(value.factor) == sign
 
     def _power(self, function: str, a: Value, b: Value | None = None) -> Value | None:
@@ -230,28 +230,28 @@ class Statistics:
             exponent = number_of(b)
             if b.ndim:
                 return None
-        if not isinstance(a, Power) or exponent is None:
+        if not isinstance(a, PowerOf) or exponent is None:
             return None
-        return Power(apply("pow", a.factor, exponent), exponent * a.exponent, a.base, a.rest)
+        return PowerOf(apply("pow", a.factor, exponent), exponent * a.exponent, a.base, a.rest)
 
     def _log(self, _: str, a: Value) -> Value | None:
-        if isinstance(a, Power):
+        if isinstance(a, PowerOf):
             return Logarithm(apply("log", a.factor), a.exponent, a.base, a.rest)
         return None
 
     def _log1p(self, _: str, a: Value) -> Value | None:
-        if isinstance(a, Power) and self._is_itself(a, -1.0):
+        if isinstance(a, PowerOf) and self._is_itself(a, -1.0):
             return Logarithm(apply("log", -a.factor), 1.0, a.base, not a.rest)
         return None
 
     def _exp(self, _: str, a: Value) -> Value | None:
-        return Power(apply("exp", a.term), a.exponent, a.base, a.rest) if isinstance(a, Logarithm) else None
+        return PowerOf(apply("exp", a.term), a.exponent, a.base, a.rest) if isinstance(a, Logarithm) else None
 
     def _xlogy(self, function: str, a: Value, b: Value) -> Value | None:
         own = self._log("", b) if function == "xlogy" else self._log1p("", b)
         if not isinstance(own, Logarithm) or not isinstance(a, Node):
             return None
-        assert isinstance(b, Power)
+        assert isinstance(b, PowerOf)
         factor = b.factor if function == "xlogy" else -b.factor
         statistic = self._input(LOG_OF_REST if own.rest else LOG, own.base)
         return apply("xlogy", a, factor) + (own.exponent * a) * statistic
@@ -259,7 +259,7 @@ class Statistics:
     def _compared(self, function: str, a: Value, b: Value) -> Value | None:
         if isinstance(a, Node):
             a, b, function = b, a, MIRRORED[function]
-        if not isinstance(a, Power) or not isinstance(b, Node):
+        if not isinstance(a, PowerOf) or not isinstance(b, Node):
             return None
         number = number_of(b)
         if number == 0.0:
@@ -269,12 +269,17 @@ class Statistics:
         return None
 
     def _finite(self, function: str, a: Value) -> Value | None:
-        return apply(function, a.factor) if isinstance(a, Power) else None
+        return apply(function, a.factor) if isinstance(a, PowerOf) else None
 
     def _whole(self, node: Node, operand: Value) -> Value | None:
         """1, where all shares are added up."""
         axes = getattr(node.op, "axes", ())
-        if not self.sums_to_one or not isinstance(operand, Power) or operand.rest or not self._is_itself(operand, 1.0):
+        if (
+            not self.sums_to_one
+            or not isinstance(operand, PowerOf)
+            or operand.rest
+            or not self._is_itself(operand, 1.0)
+        ):
             return None
         linked = (links(operand.base, self.leaf) or {}).get(operand.base.ndim - 1)
         if axes != (operand.base.ndim - 1,) or linked is None or linked != Link(self.leaf.ndim - 1, None):
@@ -282,14 +287,14 @@ class Statistics:
         return broadcast_to(constant(1.0, node.dtype), node.static_shape)
 
 
-def _times(a: Power, b: Node) -> Power:
-    return Power(a.factor * b, a.exponent, a.base, a.rest)
+def _times(a: PowerOf, b: Node) -> PowerOf:
+    return PowerOf(a.factor * b, a.exponent, a.base, a.rest)
 
 
-def _powers(a: Power, b: Power, sign: float) -> Value:
+def _powers(a: PowerOf, b: PowerOf, sign: float) -> Value:
     factor = a.factor * b.factor if sign > 0 else a.factor / b.factor
     exponent = a.exponent + sign * b.exponent
-    return Power(factor, exponent, a.base, a.rest) if exponent else factor
+    return PowerOf(factor, exponent, a.base, a.rest) if exponent else factor
 
 
 def _scaled(a: Logarithm, number: float) -> Logarithm:
@@ -298,8 +303,8 @@ def _scaled(a: Logarithm, number: float) -> Logarithm:
 
 def _mapped(value: Value, move: Callable[[Node], Node]) -> Value:
     match value:
-        case Power():
-            return Power(move(value.factor), value.exponent, move(value.base), value.rest)
+        case PowerOf():
+            return PowerOf(move(value.factor), value.exponent, move(value.base), value.rest)
         case Logarithm():
             return Logarithm(move(value.term), value.exponent, move(value.base), value.rest)
         case Split():
@@ -324,12 +329,12 @@ def _chosen(condition: Node, a: Value, b: Value) -> Value:
 def _either(condition: Node, a: Value, b: Value) -> Value:
     """`where(condition, a, b)`."""
     for one, other, flipped in ((a, b, False), (b, a, True)):
-        if isinstance(one, Power) and isinstance(other, Node) and _absorbs(other):
+        if isinstance(one, PowerOf) and isinstance(other, Node) and _absorbs(other):
             parts = (other, one.factor) if flipped else (one.factor, other)
-            return Power(apply("where", condition, *parts), one.exponent, one.base, one.rest)
+            return PowerOf(apply("where", condition, *parts), one.exponent, one.base, one.rest)
     match a, b:
-        case (Power(), Power()) if _alike(a, b):
-            return Power(apply("where", condition, a.factor, b.factor), a.exponent, a.base, a.rest)
+        case (PowerOf(), PowerOf()) if _alike(a, b):
+            return PowerOf(apply("where", condition, a.factor, b.factor), a.exponent, a.base, a.rest)
         case (Logarithm(), Logarithm()) if _alike(a, b):
             return Logarithm(apply("where", condition, a.term, b.term), a.exponent, a.base, a.rest)
         case (Node(), Node()):
@@ -337,7 +342,7 @@ def _either(condition: Node, a: Value, b: Value) -> Value:
     return Split(condition, a, b)
 
 
-def _alike(a: Power | Logarithm, b: Power | Logarithm) -> bool:
+def _alike(a: PowerOf | Logarithm, b: PowerOf | Logarithm) -> bool:
     return a.exponent == b.exponent and a.base is b.base and a.rest == b.rest
 
 
@@ -347,7 +352,7 @@ def _absorbs(node: Node) -> bool:
     return number == 0.0 or (number is not None and number != number)
 
 
-def _beside(a: Power, b: Node) -> Value | None:
+def _beside(a: PowerOf, b: Node) -> Value | None:
     """`a + b` where in each element one of both is 0, as their constant factors show."""
     factors, known = _zeros(a.factor), number_of(b)
     if known == 0.0:

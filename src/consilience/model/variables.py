@@ -135,7 +135,7 @@ class Declaring(type):
     def __signature__(cls) -> Any:
         import inspect
 
-        whole = inspect.signature(cls.__init__)  # type: ignore[misc]
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # of the class that is made, not of this one
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     def __call__(cls: type[Declared], *arguments: Any, **named: Any) -> Declared:

@@ -15,12 +15,13 @@ import numpy.typing as npt
 from consilience.analysis.separability import links
 from consilience.distributions.bart import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
+from consilience.elimination.addends import total
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.inference.bart import TreePrior
 from consilience.inference.tree_predictions import sum_trees
 from consilience.inference.trees import LEVELS, MISSING
 from consilience.ir import Node, constant_value, topological
-from consilience.model.blocks import is_separable, total
+from consilience.model.blocks import is_separable
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.model.variables import FreeVariable
