@@ -12,8 +12,8 @@ arguments = options(__doc__)
 # **Question.** Airlines counted passengers from 1949 to 1958. How many will there be in each month of 1959 and 1960,
 # and how sure can we be?
 #
-# **Data.** Passengers of international airlines, thousands a month (Box and Jenkins 1976, series G; counts like these
-# are facts, which no licence binds). The last two years are held out. Two months are removed, to show what happens to
+# **Data.** Passengers of international airlines, thousands a month (Box and Jenkins 1976, series G; counts, which are
+# facts and in the public domain). The last two years are held out. Two months are removed, to show what happens to
 # gaps.
 
 # %%

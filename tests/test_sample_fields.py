@@ -17,7 +17,7 @@ from tests.cutting import stopping
 
 STEPS, NOISE = 220, 0.3
 WITHOUT_COORDINATES = ("steps", "metric", "jumps", "modes")
-QUIET: dict[str, Any] = {"random_seed": 3, "progressbar": False}
+QUIET: dict[str, Any] = {"random_seed": 3, "progressbar": False, "integrate": False}
 RANDOM = np.random.default_rng(0)
 Y = np.cumsum(0.1 * RANDOM.normal(size=STEPS)) + NOISE * RANDOM.normal(size=STEPS)
 TIMES = np.minimum.outer(np.arange(STEPS), np.arange(STEPS))

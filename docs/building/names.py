@@ -41,6 +41,7 @@ DISTRIBUTIONS = {
     "Distributions of vectors and matrices": "autoregression_in_space kronecker_normal lkj matrix_normal multinomial "
     "multivariate_normal of_normal_vectors simplex sphere stick_breaking wishart zero_sum_normal",
     "Time series": "autoregression diffusion hidden_markov random_walk state_space volatility",
+    "Regression trees": "bart",
     "Mixtures, truncation, censoring, own densities": "mixture truncation custom distribution simulator drawing",
 }
 

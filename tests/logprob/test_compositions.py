@@ -235,6 +235,9 @@ def test_every_case_has_a_row() -> None:
     rows += [lambda f=f: f(pd.Normal.dist(0.3, 0.9)) for f in STEPS.values()]
     rows += [lambda f=f: f(pd.Normal.dist(0.3, 0.9), pd.Gamma.dist(2.5, 1.5)) for f in PAIRS.values()]
     rows += [lambda f=f: f(pd.Laplace.dist([0.2, -0.3], 0.7)) for f in VECTOR_STEPS.values()]
+    rows.append(
+        lambda: pt.scan(lambda x: pd.Normal.dist(0.5 * x, 1.0), outputs_info=[0.0], n_steps=3, return_updates=False)
+    )
     used = set().union(*map(cases_used, rows))
     assert {case.__name__ for case in logprob.CASES} - used == set()
 

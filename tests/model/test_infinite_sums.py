@@ -196,5 +196,5 @@ def test_counts_that_grow_with_one_another_are_refused_before_their_tables_are_l
         first = pm.Poisson("first", pm.Gamma("rate", 2, 0.5))
         second = pm.Poisson("second", first + 1.0)
         pm.Poisson("y", second + 0.5, observed=3)
-    with pytest.raises(ModelError, match=r"`second` and `first`, on which it depends, both have infinitely many"):
+    with pytest.raises(ModelError, match=r"`(first|second)`.* infinitely many"):
         without(model, ["first", "second"])

@@ -90,22 +90,6 @@ def test_a_run_cut_off_after_any_segment_goes_on_as_it_would_have(story: str, tm
         assert fingerprint(got) == fingerprint(unbroken), (number, stage)
 
 
-def test_states_of_earlier_checkpoints_are_read(tmp_path: Path) -> None:
-    """Some of their parts had other names, and none had forecasts."""
-    unbroken, tape = taped(tmp_path, NORMAL, NUTS(), EarlyChecks())
-    path = next(path for path, stage in tape.moments if stage == "Attempt")
-    _, about, state = checkpoints.read(path)
-    older = {new: old for old, new in checkpoints.OLDER.items()}
-    course = {name: value for name, value in state["controller"].items() if name not in ("spent", "since", "prepared")}
-    sampling = {n: value for n, value in course["sampling"].items() if n not in ("began", "looked", "needs")}
-    course["sampling"] = {older.get(name, name): value for name, value in sampling.items()} | {"before": ""}
-    running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
-    supervisor = running.supervisor
-    saved = {**state, "controller": course}
-    supervisor.keep = checkpoints.resume(path, {}, about, saved, supervisor.course, supervisor.engine)
-    assert fingerprint(finish(running)) == fingerprint(unbroken)
-
-
 def test_starting_points_do_not_matter_once_a_state_is_there(tmp_path: Path) -> None:
     """A resumed run takes nothing from where its chains are made."""
     unbroken, tape = taped(tmp_path, NORMAL, NUTS(), EarlyChecks())

@@ -281,6 +281,8 @@ class StateSpace:
 
         Parameters
         ----------
+        result : Result
+            Of `pm.sample` for the model that `build_statespace_graph` was called in.
         n_steps : int, default 24
             Number of times, the one of the shock first.
         shock_size : float, optional

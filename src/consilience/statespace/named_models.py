@@ -73,7 +73,7 @@ class SARIMAX(StateSpace):
     ----------
     order : tuple of (int, int, int)
         Autoregressive order, differences, and order of the moving average.
-    seasonal_order : tuple of (int, int, int, int), optional
+    seasonal_order : tuple of (int, int, int, int), default (0, 0, 0, 0)
         The same for lags of a season, and the length of a season.
     trend : {"n", "c"}, default 'n'
         "c" has an intercept of the differenced series, `intercept`.

@@ -35,6 +35,7 @@ BIJECTIONS: dict[type[Constraint], Callable[[Any], Transform | None]] = {
     constraints.Real: lambda of: None,
     constraints.RealVector: lambda of: None,
     constraints.RealMatrix: lambda of: None,
+    constraints.MatrixWithGaps: lambda of: None,
     constraints.SimplexConstraint: lambda of: transforms.simplex,
     constraints.UnitVectorConstraint: lambda of: transforms.unit_vector,
     constraints.ZeroSumConstraint: lambda of: transforms.ZeroSumTransform(range(-of.axes, 0)),
