@@ -119,7 +119,7 @@ def centredness(
     values = predict(made, wanted, flat, count, 0) if names else {}
     result = {}
     for name in names:
-        location, log_scale = values[f"location_of_{name}"], values[f"scale_of_{name}"]
+        location, log_scale = values[f"location of {name}"], values[f"scale of {name}"]
         if distribution_of(made.named[name]).title in HALVES:
             costs = [np.log(np.std(np.log(flat[name]) + (c - 1) * log_scale, axis=0)) for c in GRID]
         else:

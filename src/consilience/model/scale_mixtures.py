@@ -104,9 +104,9 @@ def suited(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
         for name, (location, scale) in parts.items():
             shape = made.named[name].static_shape
             made.add_deterministic(
-                f"location_of_{name}", broadcast_to(as_tensor(0.0 if location is None else location), shape)
+                f"location of {name}", broadcast_to(as_tensor(0.0 if location is None else location), shape)
             )
-            made.add_deterministic(f"scale_of_{name}", broadcast_to(log(scale), shape))
+            made.add_deterministic(f"scale of {name}", broadcast_to(log(scale), shape))
     if not parts:
         return {}
     given = {v.name: np.asarray(draws[v.name]) for v in made.free}
@@ -115,7 +115,7 @@ def suited(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
     values = predict(made, wanted, flat, len(next(iter(flat.values()))), 0)
     chosen = {}
     for name in parts:
-        middle, log_scale, own = values[f"location_of_{name}"], values[f"scale_of_{name}"], flat[name]
+        middle, log_scale, own = values[f"location of {name}"], values[f"scale of {name}"], flat[name]
         costs = [
             np.log(np.std(c * middle + np.exp(c * log_scale) * own, axis=0)) - c * np.mean(log_scale, axis=0)
             for c in GRID
