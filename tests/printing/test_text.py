@@ -51,7 +51,7 @@ def test_every_op_of_the_table_has_its_line_and_its_formula() -> None:
             if "→" in line:
                 continue
             # A node is the same in all programs, and may have got a name with spaces in one.
-            ast.parse(re.sub(r"result (\d)", r"result_\1", re.sub(r"^[\w ]+ = ", "x = ", line)))
+            ast.parse(re.sub(r"result (\d)", r"result_\1", re.sub(r"(\w) of (\w)", r"\1_of_\2", line)))
 
 
 @pytest.mark.parametrize("graph", [branch, loop])
