@@ -41,7 +41,7 @@ def sampled(model: pm.Model, **settings: Any) -> Any:
 def test_eight_schools_are_those_of_nuts() -> None:
     """Means and deviations within five standard errors of both, and the same variables, dims and labels."""
     model = eight_schools()
-    ours = sampled(model, chains=512, target_ess=4000)
+    ours = sampled(model, chains=512, stop=pm.Stop(ess=4000))
     theirs = pm.sample(
         model=model, random_seed=1, progressbar=False, stop=pm.Stop(ess=2000), compute_convergence_checks=False
     )
@@ -72,11 +72,11 @@ def test_centred_hierarchies_go_on_in_other_coordinates(tmp_path: Path) -> None:
         tau = pm.HalfNormal("tau", 5.0)
         theta = pm.Normal("theta", mu, tau, dims="school")
         pm.Normal("y", theta, ERRORS, observed=EFFECTS)
-    found = sampled(centred, target_ess=2000, store=tmp_path / "run.zarr")
+    found = sampled(centred, stop=pm.Stop(ess=2000), save=pm.Save(store=tmp_path / "run.zarr"))
     assert found.status in ("converged", "converged_with_divergences"), found.reason
     assert json.loads(found.posterior.attrs["restarts"])[0] == "coordinates"
     assert list(found.posterior.data_vars) == ["mu", "tau", "theta"]
-    wanted = sampled(by_hand, target_ess=2000)
+    wanted = sampled(by_hand, stop=pm.Stop(ess=2000))
     for name in ("mu", "tau", "theta"):
         own, other = (np.arctan(tree.posterior[name].values / 5.0) for tree in (found, wanted))
         error = np.hypot(own.std(axis=(0, 1)), other.std(axis=(0, 1))) / np.sqrt(2000.0)
@@ -86,7 +86,7 @@ def test_centred_hierarchies_go_on_in_other_coordinates(tmp_path: Path) -> None:
         np.testing.assert_allclose(stored["posterior"]["theta"], found.posterior["theta"], rtol=1e-10, atol=1e-10)
     longer = found.extend(draws=count + 8)
     np.testing.assert_array_equal(longer.posterior["theta"][:, :count], found.posterior["theta"])
-    left = sampled(centred, reparametrize=False, max_draws=32)
+    left = sampled(centred, remedies=("steps", "metric", "jumps", "modes"), stop=pm.Stop(max_draws=32))
     assert json.loads(left.posterior.attrs["centredness"]) == {}
 
 
@@ -124,7 +124,9 @@ def test_results_go_on_in_the_background_and_to_the_disk(tmp_path: Path) -> None
     store = tmp_path / "draws.zarr"
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("zarr")
-    run = sampled(model, chains=64, draws=60, tune=20, blocking=False, store=store, compute_convergence_checks=False)
+    run = sampled(
+        model, chains=64, draws=60, tune=20, blocking=False, save=pm.Save(store=store), compute_convergence_checks=False
+    )
     result = run.wait()
     assert result.posterior.sizes["draw"] == 60
     np.testing.assert_array_equal(
