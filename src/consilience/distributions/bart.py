@@ -345,10 +345,8 @@ def _kinds(
         found = {str(name): _kind(rule) for name, rule in rules.items()}
         chosen = [found.get(name, kind) for name, kind in zip(columns, usual, strict=True)]
     else:
-        if len(rules) != len(columns):
-            raise ParameterError(
-                f"BART: `split_rules` needs a rule for each of {len(columns)} columns, got {len(rules)}."
-            )
+        if not isinstance(rules, list | tuple) or len(rules) != len(columns):
+            raise ParameterError(f"BART: `split_rules` must be a list of {len(columns)} rules, got {rules!r}.")
         chosen = [_kind(rule) for rule in rules]
     for name, kind, own in zip(columns, chosen, categories, strict=True):
         if kind != CONTINUOUS and own is not None and len(own) > MOST_CATEGORIES:
