@@ -160,3 +160,12 @@ def test_tails_of_a_truncated_mass() -> None:
     check = np.exp(evaluated(logprob.logcdf, cut, [0.0, 1.0, 2.0])), np.exp(evaluated(logprob.logccdf, cut, [0.0, 1.0]))
     np.testing.assert_allclose(check[0][:2] + check[1], 1.0)
     assert check[0][2] == pytest.approx(1.0)
+
+
+def test_a_mass_at_the_edge_of_an_image_counts_where_rounding_leaves_it_outside() -> None:
+    """Of a - (|h| + 0.3 a) the mass lies at 0.7 a, from which the way back leads to -1e-17, no value of |h|."""
+    a, y = pt.dscalar("a"), pt.dscalar("y")
+    hurdle = pd.HurdleGamma.dist(psi=0.6, alpha=2.0, beta=1.0)
+    found = logprob.logp(a - (pt.abs(hurdle) + 0.3 * a), y)
+    for value in (0.153125, 0.7 * 0.21875):
+        np.testing.assert_allclose(found.eval({a: 0.21875, y: value}), np.log(0.4))

@@ -12,6 +12,7 @@ from consilience.distributions.mathematics import (
     equal,
     exp,
     logical_and,
+    near,
     where,
 )
 from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
@@ -99,7 +100,11 @@ class Transformed(Measure):
     def snapped(self, value: Node, error: Node) -> Node:
         if self.event_axes or not self.atomic:
             return value
-        y, inside = self._inside(value if value.dtype in FLOATS else cast(value, "float64"))
+        value = value if value.dtype in FLOATS else cast(value, "float64")
+        for end in map(number, self.function.image):
+            if not is_infinite(end):
+                value = near(value, end, error)  # rounding may leave it outside
+        y, inside = self._inside(value)
         x = self.function.inverse(y)
         error = self._error(x, y, error)
         moved = value
