@@ -118,6 +118,8 @@ def test_a_printed_table_has_its_head_on_each_page(seen: Seen, tmp_path: Path) -
         result = pm.sample(random_seed=1, progressbar=False)
     pm.report(result, tmp_path / "a.html")
     page: Any = seen.page
+    # A printer does not wait until plots are drawn anew for its paper.
+    page.add_init_script("window.ResizeObserver = class { observe() {} unobserve() {} disconnect() {} }")
     page.goto((tmp_path / "a.html").as_uri())
     page.wait_for_selector("article.trace canvas")
     page.emulate_media(media="print")
