@@ -283,7 +283,8 @@ def classed(error: BaseException, title: str, parameter: str, value: Any) -> tup
         return "clear", told  # Python's own binding of the call
     place = f" at {last.filename.removeprefix(SOURCES)}:{last.lineno}"
     if isinstance(error, ConsilienceError) or (last.filename.startswith(SOURCES) and _is_raised(last)):
-        return "clear" if says(str(error), title, parameter, value) else "vague", told + place
+        message = "\n".join([str(error), *getattr(error, "__notes__", [])])
+        return "clear" if says(message, title, parameter, value) else "vague", told + place
     return "raw", told + place
 
 
