@@ -62,8 +62,11 @@ def _xarray() -> Any:
     return xarray
 
 
+_Model: Final = pm.Model  # in whose place an example may have a `Door`
+
+
 def _a_model() -> pm.Model:
-    with pm.Model() as model:
+    with _Model() as model:
         pm.Normal("of_another_model")
     return model
 

@@ -83,6 +83,14 @@ SLIPS: dict[str, tuple[Any, str]] = {
     "complex parameter": (lambda: pm.Normal("z", np.array([1j, 2.0])), "`mu` of `Normal`: real numbers were needed"),
     "unknown dimension": (lambda: pm.Gumbel("z", 0.0, 1.0, dims="u"), "`dims` names the dimension `u`, which is"),
     "flag of a function of math": (lambda: pm.math.block_diagonal([np.eye(2)], sparse=3), "`sparse` must be True or"),
+    "base of points": (lambda: pt.geomspace(1.0, 8.0, 4, base="x"), "`base` of `geomspace`: values such as"),
+    "value beyond points": (lambda: pt.interpolate.interpolate1d([0.0, 1.0], [1.0, 2.0], left_pad=_Odd()), "_Odd"),
+    "end of a loop": (lambda: pt.until(_Odd()), "_Odd"),
+    "context": (lambda: pt.Context(3), "`parent` of a `Context` must be another one or None, got 3"),
+    "rows of a table": (
+        lambda: pm.diagnostics.SummaryTable(["a", "b"], {"mean": np.ones(1)}), "one number for each of the 2 `labels`"
+    ),
+    "start of an equation": (lambda: pm.ode.DifferentialEquation(abs, [1.0], n_states=1, n_theta=1, t0="x"), "`t0` of"),
     "number of keys": (lambda: pt.random.split(pt.key(1), 2**63), "`split`: `number` must be a whole number from 0"),
     "names": (lambda: pm.marginalize(pm.modelcontext(None), b"x"), "were needed, got bytes: b'x'"),
     "format": (lambda: pm.sparse.block_diag(np.eye(2), format=3), "`format` must be 'csr' or 'csc', got 3"),
