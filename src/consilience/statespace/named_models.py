@@ -36,6 +36,13 @@ def _whole(title: str, name: str, order: Sequence[int], count: int) -> tuple[int
     return tuple(int(k) for k in found)
 
 
+def _names(title: str, given: Sequence[str]) -> tuple[str, ...]:
+    found = tuple(given)
+    if isinstance(given, str) or any(not isinstance(name, str) for name in found):
+        raise ParameterError(f"{title}: endog_names must be names of series, got {given!r}.")
+    return found
+
+
 def _polynomial(coefficients: Node | None, count: int, step: int, sign: float) -> list[Node | float]:
     """1 + sign * (c_1 L^step + c_2 L^(2 step) + …), by powers of L."""
     found: list[Node | float] = [1.0, *[0.0] * (count * step)]
@@ -232,7 +239,7 @@ class VARMAX(StateSpace):
     ) -> None:
         super().__init__()
         self.p, self.q = _whole(self.title, "order", order, 2)
-        self.names = tuple(endog_names)
+        self.names = _names(self.title, endog_names)
         if not self.p + self.q or not self.names:
             raise ParameterError("VARMAX: an order above 0 and the names of the series are needed.")
         if trend not in ("n", "c"):
@@ -434,7 +441,7 @@ class DynamicFactor(StateSpace):
 
     def __init__(self, k_factors: int, factor_order: int, endog_names: Sequence[str]) -> None:
         super().__init__()
-        self.k, self.order, self.names = k_factors, factor_order, tuple(endog_names)
+        self.k, self.order, self.names = k_factors, factor_order, _names(self.title, endog_names)
         if k_factors < 1 or factor_order < 1 or len(self.names) < k_factors:
             raise ParameterError(
                 f"DynamicFactor: at least one factor, order 1 and a series for each factor are needed, got {k_factors} "
