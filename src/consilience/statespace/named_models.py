@@ -441,7 +441,9 @@ class DynamicFactor(StateSpace):
 
     def __init__(self, k_factors: int, factor_order: int, endog_names: Sequence[str]) -> None:
         super().__init__()
-        self.k, self.order, self.names = k_factors, factor_order, _names(self.title, endog_names)
+        (self.k,) = _whole(self.title, "k_factors", [k_factors], 1)
+        (self.order,) = _whole(self.title, "factor_order", [factor_order], 1)
+        self.names = _names(self.title, endog_names)
         if k_factors < 1 or factor_order < 1 or len(self.names) < k_factors:
             raise ParameterError(
                 f"DynamicFactor: at least one factor, order 1 and a series for each factor are needed, got {k_factors} "
