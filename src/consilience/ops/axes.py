@@ -10,7 +10,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import SupportsIndex, TypeAlias, TypeGuard
 
-from consilience.errors import AxisError, ShapeError
+from consilience.errors import ArgumentError, AxisError, ShapeError
 from consilience.ir import Dimension, Node, Shape, constant_value
 from consilience.ir.side_tables import describe
 
@@ -31,7 +31,7 @@ def integers(given: object) -> tuple[int, ...]:
     if is_integer(plain):
         return (operator.index(plain),)
     if isinstance(plain, Mapping):  # an empty one has no elements that would be refused
-        raise TypeError(f"axes are whole numbers, got {type(plain).__name__}.")
+        raise ArgumentError(f"axes are whole numbers, got {type(plain).__name__}.")
     return tuple(operator.index(i) for i in plain)  # type: ignore[attr-defined]  # a sequence, or an error says so
 
 
