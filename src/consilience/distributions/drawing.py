@@ -20,7 +20,7 @@ from consilience.backends.modes import Mode, mode_named
 from consilience.backends.request import In, Outputs
 from consilience.distributions.densities import realised_with, undefined
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, GraphError, ShapeError
+from consilience.errors import ArgumentError, ConsilienceWarning, GraphError, ShapeError
 from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.arithmetic import plain
 from consilience.ir.lengths import sources_of
@@ -77,7 +77,7 @@ def draw(
         if named is not None:
             mode_named(named)  # without effect, and a name that nobody knows is a slip
     if not isinstance(draws, int | np.integer) or draws < 1:
-        raise ValueError(f"`draws` must be a whole number, at least 1, got {draws!r}.")
+        raise ArgumentError(f"`draws` must be a whole number, at least 1, got {draws!r}.")
     if told := elsewhere(vars):
         raise TypeError(told)
     vars = plain(vars)
