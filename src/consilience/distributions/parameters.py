@@ -40,17 +40,11 @@ Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
 class DistributionParameter:
     """One canonical parameter of a distribution; on an instance, its value.
 
-    Parameters
-    ----------
-    constraint : Constraint
-        Where it must lie; its event rank is the rank of one parameter.
-    default : float, optional
-        Value when the user gives none.
-    broadcast : bool, default False
-        A number stands for a vector of equal numbers.
-    nan_check : bool, default True
-        Values outside the constraint are replaced by NaN in densities. Not needed where the formula itself is NaN or
-        -inf for them, as log(sigma) is.
+    `constraint`: where it must lie; its event rank is the rank of one parameter.
+    `default`: value when the user gives none.
+    `broadcast`: a number stands for a vector of equal numbers (default False).
+    `nan_check`: values outside the constraint are replaced by NaN in densities. Not needed where the formula itself is
+        NaN or -inf for them, as log(sigma) is (default True).
     """
 
     def __init__(
@@ -118,12 +112,8 @@ class _Required:
 class StaticParameter:
     """A parameter known when the variable is made: a number of steps, a function; on an instance, its value.
 
-    Parameters
-    ----------
-    convert : callable
-        Function of a title, a name and what the user gives; returns a hashable value, or raises.
-    default : object, optional
-        Value where the user gives none.
+    `convert`: function of a title, a name and what the user gives; returns a hashable value, or raises.
+    `default`: value where the user gives none.
     """
 
     is_declared = True
@@ -193,14 +183,9 @@ def is_given(node: Node) -> bool:
 class ComponentParameter:
     """A parameter that is itself a distribution, given as `Normal.dist(...)`; on an instance, a random variable.
 
-    Parameters
-    ----------
-    many : bool, default False
-        Several distributions, or one with a batch of parameters; on an instance, a tuple.
-    optional : bool, default False
-        None where the user gives none.
-    name : str, default ''
-        What users call it, if it is not the attribute's name.
+    `many`: several distributions, or one with a batch of parameters; on an instance, a tuple (default False).
+    `optional`: none where the user gives none (default False).
+    `name`: what users call it, if it is not the attribute's name (default '').
     """
 
     is_declared = True
