@@ -264,7 +264,7 @@ class RowsByFamily(dict[Any, _Row]):
     """A table whose rows are entered by files, one for each family of classes; a file is read when one is looked up.
 
     `package`: where the files are. `below`: the package with the modules of the classes. `families`: by file, modules
-    in `below` that have its classes; those elsewhere with their whole path.
+    in `below` that have its classes, or single classes of them (`module.Class`); those elsewhere with their whole path.
 
     Keys of other modules are those entered already. Whoever goes through the whole table reads all files first.
     """
@@ -278,8 +278,10 @@ class RowsByFamily(dict[Any, _Row]):
                 self._files.setdefault(place, []).append(f"{package}.{file}")
 
     def __missing__(self, key: Any) -> _Row:
-        for file in self._files.get(getattr(key, "__module__", ""), ()):
-            import_module(file)  # which waits for another thread that is reading it
+        place = getattr(key, "__module__", "")
+        for name in (place, f"{place}.{getattr(key, '__qualname__', '')}"):
+            for file in self._files.get(name, ()):
+                import_module(file)  # which waits for another thread that is reading it
         if not super().__contains__(key):
             raise KeyError(key)
         return super().__getitem__(key)

@@ -20,7 +20,7 @@ from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
+from consilience.ops.shape import Iota, Transpose, broadcast_to, expand_dims, reshape, squeeze, transpose
 from consilience.ops.sparse.variable import is_sparse
 from consilience.ops.structured import DiagonalMatrix
 
@@ -433,6 +433,14 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     """
     a, b = reshape(x, (-1,)), reshape(y, (-1,))
     return apply("mul", expand_dims(a, 1), expand_dims(b, 0))
+
+
+def transposed(x: Node) -> Node | None:
+    """A if x is A' (last two axes exchanged)."""
+    rank = x.ndim
+    if isinstance(x.op, Transpose) and x.op.axes == (*range(rank - 2), rank - 1, rank - 2):
+        return x.inputs[0]
+    return None
 
 
 def matrix_transpose(x: TensorLike) -> Node:
