@@ -18,7 +18,6 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends.reference import evaluate
 from consilience.distributions import context
 from consilience.distributions.constraints import Constraint
@@ -28,6 +27,7 @@ from consilience.errors import ParameterError
 from consilience.ir import FLOATS, Dim, Dimension, Node, Shared, constant, constant_value, is_leaf, topological
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of, without_sources
+from consilience.names.absent import elsewhere
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, as_length, expand_dims
@@ -335,7 +335,7 @@ def named_arguments(
 
 def today(name: str, order: Sequence[str]) -> str:
     """What to say behind the name of a parameter that does not exist: the word of today's PyMC for it, and all."""
-    older = import_module("consilience.older_names").parameter(name, order)  # loaded by mistakes alone
+    older = import_module("consilience.names.older_names").parameter(name, order)  # loaded by mistakes alone
     return f"{older}; its parameters are {', '.join(order) or 'none'}"
 
 

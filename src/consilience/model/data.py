@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends import contexts
 from consilience.distributions.parameters import first_outside
 from consilience.errors import DtypeError, ModelError, ShapeError, SupportError
@@ -29,6 +28,7 @@ from consilience.ir import (
 )
 from consilience.ir.leaves import LARGE, by_columns, is_masked, stays
 from consilience.ir.types import dtype_of
+from consilience.names.absent import elsewhere
 from consilience.ops.dtypes import widened
 from consilience.ops.sparse.variable import SparseVariable, canonical, is_scipy_sparse
 from consilience.record import Record, replace
