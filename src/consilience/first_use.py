@@ -56,7 +56,7 @@ def _fill(thing: Any) -> None:
     """Write the shared parameters into a docstring that leaves them out."""
     text = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
     if type(text) is str and " : ...\n" in text:
-        thing.__doc__ = import_module("consilience.shared_parameters").filled(thing, text)
+        thing.__doc__ = import_module("consilience.names.shared_parameters").filled(thing, text)
 
 
 def guard(namespace: dict[str, Any]) -> None:
@@ -147,7 +147,7 @@ def checked(
             if name not in listed or value is True or value is False or value is None:
                 continue
             if type(value) not in plain[name] and not (callable(value) and "Callable" in listed[name]):
-                import_module("consilience.bad_arguments").check(thing, name, listed[name], value)
+                import_module("consilience.names.bad_arguments").check(thing, name, listed[name], value)
 
     return check
 
@@ -158,7 +158,7 @@ def explained(
     """The error to raise for one that a call of a public function, or of a method of its kind, ended with."""
     if bound:
         function, arguments = _called(function, arguments[0]), arguments[1:]
-    found: Exception = import_module("consilience.bad_arguments").explained(function, arguments, keywords, error)
+    found: Exception = import_module("consilience.names.bad_arguments").explained(function, arguments, keywords, error)
     return found
 
 

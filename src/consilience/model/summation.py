@@ -117,10 +117,7 @@ def _chosen(model: Model, names: Sequence[str]) -> Summability:
 def cost(model: Model, names: Sequence[str], loops: bool = False) -> tuple[float, str]:
     """Operations of the log density with variables summed out; infinite, with the reason, where that cannot be.
 
-    Parameters
-    ----------
-    loops : bool, default False
-        Whether loops count with all their steps.
+    `loops`: whether loops count with all their steps (default False).
     """
     try:
         with without_sources():
