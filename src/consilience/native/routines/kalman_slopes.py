@@ -7,7 +7,7 @@ filter has settled, the second moments of what comes back settle too, and sums o
 
 from __future__ import annotations
 
-from consilience.native.mathematics import divide
+from consilience.native.mathematics import divide, isnan
 from consilience.native.routines.kalman import (
     DIFFUSE,
     ORDINARY,
@@ -447,13 +447,27 @@ def clear(s: Space, o: Slopes) -> None:
 
 
 @native
+def give_up(s: Space, o: Slopes, density: f64) -> None:
+    """Derivatives of a density of -inf are 0; where it is NaN, those by the first mean say so."""
+    for i in range(s.n):
+        o.a1[i] = density if isnan(density) else 0.0
+        o.start[i] = 0.0
+        for j in range(s.n):
+            o.P1[i * s.n + j] = o.a1[i]
+
+
+@native
 def kalman_slopes(s: Space, o: Slopes) -> None:
     """All derivatives of the log density."""
     n = s.n
     m = s.m
+    kept = s.places[s.times]
     clear(s, o)
+    if not kept >= 0.0:
+        give_up(s, o, kept)
+        return
     begin(s)
-    s.known_times = i64(s.places[s.times])
+    s.known_times = i64(kept)
     if s.times > 0:
         read_space(s, 0)
     settled = -1
