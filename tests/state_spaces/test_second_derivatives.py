@@ -10,10 +10,10 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.distributions.states import Filtered
 from consilience.errors import MissingRuleError
 from consilience.gradient import hessian_vector_product
 from consilience.statespace.draws import space_of
-from consilience.statespace.states import Filtered
 from tests.state_spaces.test_filter import LEVEL, some
 
 Array = npt.NDArray[Any]

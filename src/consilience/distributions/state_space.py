@@ -7,7 +7,7 @@ be missing (Durbin and Koopman 2012, section 6.4).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from consilience.ir import Dim, Node, Shape, constant, constant_value, is_leaf, 
 from consilience.ops import Item
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.factorisations import Eigh
-from consilience.ops.index import At, IndexUpdate, SliceIndex
+from consilience.ops.index import At, IndexUpdate, SliceIndex, getitem
 from consilience.ops.linalg import diagonal, matmul, matrix_transpose
 from consilience.ops.random import draw, fold_in
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze
@@ -227,6 +227,16 @@ class LinearGaussianStateSpace(Continuous):
             start,
             _blocks(self.P0, H),
         )
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        from consilience.distributions.states import following  # forecasts need it
+
+        moving = {name: later.by_name()[name] for name in later.varying}
+        future = {
+            name: getitem(x, (Ellipsis, slice(past.static_shape[-2], None), *(slice(None),) * RANKS[name]))
+            for name, x in moving.items()
+        }
+        return following(self, past, periods, future)
 
     # ---- draws and moments
 

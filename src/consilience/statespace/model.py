@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from consilience.distributions.random_variable import fresh_key
 from consilience.distributions.state_space import LinearGaussianStateSpace, times
+from consilience.distributions.states import Filtered, following, impulse_responses
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant
 from consilience.model.model import Deterministic, Model, modelcontext
@@ -24,7 +25,6 @@ from consilience.record import Record
 from consilience.sample import sample_posterior_predictive
 from consilience.statespace.draws import StatesAndSeries, StatesGivenSeries, space_of
 from consilience.statespace.labels import ObservedSeries, following_labels, series
-from consilience.statespace.states import Filtered, following, impulse_responses
 
 Array = npt.NDArray[Any]
 TIME, AHEAD, STATE, OBSERVED, COMPONENT = "time", "time_ahead", "state", "observed", "component"

@@ -109,18 +109,20 @@ def drawn_states(space: LinearGaussianStateSpace, y: Node, key: Node) -> Node:
 
 def following(space: LinearGaussianStateSpace, y: Node, periods: Dim, future: Mapping[str, Any]) -> Node:
     """The distribution of the series that goes on behind a series; `future` has the matrices that vary in time."""
-    missing = [name for name in space.varying if name not in future]
-    if missing:
-        raise ShapeError(
-            f"the matrix `{missing[0]}` varies in time: give its values for the {periods} periods that follow."
-        )
+    given = {name: future.get(name, space.by_name()[name]) for name in ("T", "Z", "H", "Q", "c", "d")}
+    for name in space.varying:
+        length = given[name].static_shape[-1 - RANKS[name]] if name in future else 0
+        if isinstance(length, int) and isinstance(periods, int) and length != periods:
+            raise ShapeError(
+                f"the matrix `{name}` varies in time, and its values for the {periods} periods that follow are not "
+                f"known: make the numbers along time `pm.Data`, and give the later ones, `exog={{name: values}}`."
+            )
     found = Filtered(space, y)
     last = {name: getitem(x, (Ellipsis, -1, *(slice(None),) * RANKS[name])) if name in space.varying else x
             for name, x in space.by_name().items()}  # fmt: skip
     T = last["T"]
     mean = times(T, found.means()[..., -1, :]) + last["c"]
     covariance = matmul(matmul(T, found.last_covariance()), matrix_transpose(T)) + last["Q"]
-    given = {name: future.get(name, space.by_name()[name]) for name in ("T", "Z", "H", "Q", "c", "d")}
     return LinearGaussianStateSpace.dist(
         a0=mean, P0=covariance, **given, varying=space.varying, steps=periods - 1, shape=None
     )
