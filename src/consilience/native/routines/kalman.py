@@ -123,14 +123,30 @@ def entries(x: Array[f64], rows: i64, n: i64, begins: Array[i64], columns: Array
 def product(
     begins: Array[i64], columns: Array[i64], values: Array[f64], x: Array[f64], y: Array[f64], n: i64, m: i64
 ) -> None:
-    """y = A x for a square matrix by its entries."""
+    """y = A x for a square matrix by its entries, two at a time behind the first of a row."""
     for i in range(n):
         row = i * m
+        first = begins[i]
+        count = begins[i + 1] - first
+        if count == 0:
+            for j in simd(m):
+                y[row + j] = 0.0
+            continue
+        weight = values[first]
+        source = columns[first] * m
         for j in simd(m):
-            y[row + j] = 0.0
-        for e in range(begins[i], begins[i + 1]):
+            y[row + j] = weight * x[source + j]
+        for k in range((count - 1) // 2):
+            e = first + 1 + 2 * k
             weight = values[e]
             source = columns[e] * m
+            other = values[e + 1]
+            beside = columns[e + 1] * m
+            for j in simd(m):
+                y[row + j] += weight * x[source + j] + other * x[beside + j]
+        if count % 2 == 0:
+            weight = values[first + count - 1]
+            source = columns[first + count - 1] * m
             for j in simd(m):
                 y[row + j] += weight * x[source + j]
 
