@@ -19,6 +19,7 @@ from consilience.distributions.parameters import length, named_arguments
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.recursion import along
 from consilience.distributions.shapes import broadcast, same_shape, spread, steps_from
+from consilience.distributions.states import RANKS, following, times
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Dim, Node, Shape, constant, constant_value, is_leaf, topological
 from consilience.ops import Item
@@ -27,12 +28,11 @@ from consilience.ops.factorisations import Eigh
 from consilience.ops.index import At, IndexUpdate, SliceIndex, getitem
 from consilience.ops.linalg import diagonal, matmul, matrix_transpose
 from consilience.ops.random import draw, fold_in
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape
 from consilience.ops.state_space import KalmanFilter
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
 
 ARGUMENTS = ("a0", "P0", "T", "Z", "H", "Q", "steps", "R", "c", "d", "initial", "varying")
-RANKS = {"a0": 1, "P0": 2, "T": 2, "Z": 2, "H": 2, "Q": 2, "c": 1, "d": 1}
 VARYING = ("T", "Z", "H", "Q", "R", "c", "d")
 
 
@@ -229,8 +229,6 @@ class LinearGaussianStateSpace(Continuous):
         )
 
     def continued(self, past: Node, later: Self, periods: int) -> Node:
-        from consilience.distributions.states import following  # forecasts need it
-
         moving = {name: later.by_name()[name] for name in later.varying}
         future = {
             name: getitem(x, (Ellipsis, slice(past.static_shape[-2], None), *(slice(None),) * RANKS[name]))
@@ -310,11 +308,6 @@ def root(covariance: Node) -> Node:
     found = Node(Eigh(), covariance)
     scales = sqrt(maximum(Node(Item(0), found), 0.0))
     return Node(Item(1), found) * expand_dims(scales, scales.ndim - 1)
-
-
-def times(matrix: Node, vector: Node) -> Node:
-    """The product for every batch position."""
-    return squeeze(matmul(matrix, expand_dims(vector, vector.ndim)), -1)
 
 
 def _blocks(first: Node, second: Node) -> Node:

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.random_variable import fresh_key
-from consilience.distributions.state_space import LinearGaussianStateSpace, times
-from consilience.distributions.states import Filtered, following, impulse_responses
+from consilience.distributions.state_space import LinearGaussianStateSpace
+from consilience.distributions.states import Filtered, following, impulse_responses, times
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant
 from consilience.model.model import Deterministic, Model, modelcontext
