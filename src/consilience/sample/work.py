@@ -434,5 +434,5 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
     if made is not model:
         made.coordinates = model.coordinates
         derived = [name for name in made.conditional_deterministics if name not in model.conditional_deterministics]
-        made.recovers = (*plan.marginalized, *derived)
+        made.recovers = tuple(dict.fromkeys((*plan.marginalized, *derived)))
     return made
