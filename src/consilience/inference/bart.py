@@ -21,19 +21,16 @@ from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start
 from consilience.inference.streams import BACKFITTING, purpose_key
+from consilience.inference.tree_moves import change, draw_leaves, grow, lift, prune
 from consilience.inference.trees import (
     LEAF,
     LEVELS,
+    MOST_LEAVES,
     SLOTS,
     UNUSED,
     TreeRows,
     Trees,
-    change,
-    draw_leaves,
-    grow,
-    lift,
     place_rows,
-    prune,
     rounded,
     toss,
     write_trees,
@@ -45,6 +42,8 @@ from consilience.native.typed_python import Array, boolean, f64, i8, i64, native
 from consilience.record import Record
 
 PROBES = 8
+MOVES = 3
+"""Of each tree in one sweep."""
 
 
 class TreePrior(Record, eq=False):
@@ -318,14 +317,14 @@ def renew(
     used = rows.used
     changed = 0
     lift(rows, trees, tree)
-    for _ in range(2):
+    for _ in range(MOVES):
         u = toss(rows)
-        if u < 0.3:
+        if u < 0.15:
             changed += 1 if grow(rows, trees, tree) else 0
-        elif u < 0.6:
+        elif u < 0.3:
             changed += 1 if prune(rows, trees, tree) else 0
         else:
-            changed += 1 if change(rows, trees, tree) else 0
+            changed += 1 if change(rows, trees, tree, u < 0.6) else 0
     draw_leaves(rows, trees, tree)
     places = rows.places[tree * n :]
     gain = 0.0  # of the quadratic
@@ -454,6 +453,7 @@ class BARTStep(Kernel):
         prior = self._prior(block)
         columns, n = prior.codes.shape
         width = 1 + 2 * prior.outputs
+        most = 1 + MOST_LEAVES * width
         rows = TreeRows(
             rows=n,
             columns=columns,
@@ -472,10 +472,14 @@ class BARTStep(Kernel):
             curvature=vectors.vector(),
             score=vectors.vector(),
             sums=np.zeros(SLOTS * width),
-            table=np.zeros(LEVELS * width),
+            table=np.zeros(LEVELS * most),
             chances=np.zeros(4 * LEVELS),
-            side=np.zeros(width),
+            side=np.zeros(most),
             whole=np.zeros(width),
+            start=np.zeros(most),
+            number=np.zeros(SLOTS, np.int64),
+            lefts=np.zeros(n + 1, np.int8),
+            rights=np.zeros(n + 1, np.int8),
             chosen=np.zeros(SLOTS + 1, np.int64),
             members=np.zeros(n + 1, np.int64),
             count=0,

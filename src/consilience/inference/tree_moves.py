@@ -1,0 +1,647 @@
+"""Moves of one regression tree given all others: Metropolis steps that try all cuts of a column.
+
+For each row the slope and curvature of a log likelihood that is quadratic in the sum of trees enter; trees that a move
+leaves invariant leave. Where that likelihood comes from stays outside. Rules are drawn from their weights with the
+leaves integrated out. Sources: Chipman, George, McCulloch (1998; 2010); Pratola (2016) for rules of inner nodes.
+"""
+
+from __future__ import annotations
+
+from consilience.inference.trees import (
+    CONTINUOUS,
+    LEAF,
+    LEVELS,
+    MISSING,
+    MOST_LEAVES,
+    SLOTS,
+    SUBSET,
+    UNUSED,
+    TreeRows,
+    Trees,
+    available,
+    depth_of,
+    draw_column,
+    goes_left,
+    leaf_of,
+    rounded,
+    rule_of,
+    rules_at,
+    set_rule,
+    split_level,
+    stays_leaf,
+    toss,
+    toss_normal,
+)
+from consilience.native.mathematics import exp, inf, log, sqrt
+from consilience.native.typed_python import Array, boolean, f64, i64, native
+
+LEAVES, ABOVE_LEAVES, INNER = range(3)
+"""Which nodes of a tree."""
+
+
+@native
+def evidence(rows: TreeRows, sums: Array[f64]) -> f64:
+    """Log likelihood of rows with these sums in one leaf, whose value is integrated out."""
+    found = 0.0
+    for k in range(rows.outputs):
+        precise = sums[1 + 2 * k] + rows.precision
+        score = sums[2 + 2 * k]
+        found += 0.5 * (log(rows.precision / precise) + score * score / precise)
+    return found
+
+
+@native
+def gather(rows: TreeRows, tree: i64, first: i64, second: i64) -> None:
+    """Put the numbers of the rows that lie in either of two slots, or in one and -1, into `members`."""
+    n = rows.rows
+    places = rows.places[tree * n :]
+    count = 0
+    for i in range(n):
+        place = places[i]
+        rows.members[count] = i
+        count += (1 if place == first else 0) + (1 if place == second else 0)
+    rows.count = count
+
+
+@native
+def tabulate(rows: TreeRows, column: i64) -> None:
+    """Sums by value of a column, over `members`."""
+    width = 1 + 2 * rows.outputs
+    n = rows.rows
+    for k in range(rows.levels[column] * width):
+        rows.table[k] = 0.0
+    for k in range(width):
+        rows.table[MISSING * width + k] = 0.0
+    codes = rows.codes[column * n :]
+    if rows.outputs == 1:
+        for m in range(rows.count):
+            i = rows.members[m]
+            at = i64(codes[i]) * 3
+            rows.table[at] += 1.0
+            rows.table[at + 1] += rows.curvature[i]
+            rows.table[at + 2] += rows.score[i]
+        return
+    for m in range(rows.count):
+        i = rows.members[m]
+        at = i64(codes[i]) * width
+        rows.table[at] += 1.0
+        for k in range(rows.outputs):
+            rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
+            rows.table[at + 2 + 2 * k] += rows.score[k * n + i]
+
+
+@native
+def list_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> i64:
+    """Number of leaves below a node, which are numbered in `number`; all other slots have -1."""
+    base = tree * SLOTS
+    count = 0
+    for slot in range(trees.high[tree]):
+        rows.number[slot] = -1
+        if trees.variable[base + slot] == LEAF and lies_below(trees, base, slot, node):
+            rows.number[slot] = count
+            count += 1
+    return count
+
+
+@native
+def lies_below(trees: Trees, base: i64, slot: i64, node: i64) -> boolean:
+    """Whether a slot lies below a node, or is the node."""
+    at = slot
+    while at != 0 and at != node:
+        at = trees.parent[base + at]
+    return at == node
+
+
+@native
+def gather_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
+    """Put the rows of the leaves that `number` numbers into `members`, with the leaves on both sides of the node."""
+    n = rows.rows
+    base = tree * SLOTS
+    places = rows.places[tree * n :]
+    count = 0
+    for i in range(n):
+        rows.members[count] = i
+        count += 1 if rows.number[i64(places[i])] >= 0 else 0
+    rows.count = count
+    left = trees.left[base + node]
+    for slot in range(trees.high[tree]):
+        rows.chosen[slot] = 1 if rows.number[slot] >= 0 and lies_below(trees, base, slot, left) else 0
+    first = trees.variable[base + left] == LEAF
+    second = trees.variable[base + left + 1] == LEAF
+    for m in range(count):
+        i = rows.members[m]
+        place = places[i]
+        if rows.chosen[i64(place)] == 1:
+            rows.lefts[m] = place
+            rows.rights[m] = left + 1 if second else leaf_of(rows, trees, base, left + 1, i)
+        else:
+            rows.lefts[m] = left if first else leaf_of(rows, trees, base, left, i)
+            rows.rights[m] = place
+
+
+@native
+def tabulate_below(rows: TreeRows, column: i64, leaves: i64) -> None:
+    """By value of a column, what each leaf gains if the value goes left: numbers of rows, curvatures, scores.
+
+    Before each value's gains stands its number of rows. `start` has the sums if all values go right.
+    """
+    n = rows.rows
+    own = 1 + 2 * rows.outputs
+    width = 1 + leaves * own
+    for k in range(rows.levels[column] * width):
+        rows.table[k] = 0.0
+    lost = MISSING * width
+    for k in range(width):
+        rows.table[lost + k] = 0.0
+        rows.start[k] = 0.0
+    codes = rows.codes[column * n :]
+    for m in range(rows.count):
+        i = rows.members[m]
+        line = i64(codes[i]) * width
+        left = 1 + rows.number[i64(rows.lefts[m])] * own
+        right = 1 + rows.number[i64(rows.rights[m])] * own
+        rows.table[line] += 1.0
+        rows.table[line + left] += 1.0
+        rows.table[line + right] -= 1.0
+        rows.start[right] += 1.0
+        for k in range(rows.outputs):
+            curvature = rows.curvature[k * n + i]
+            score = rows.score[k * n + i]
+            rows.table[line + left + 1 + 2 * k] += curvature
+            rows.table[line + left + 2 + 2 * k] += score
+            rows.table[line + right + 1 + 2 * k] -= curvature
+            rows.table[line + right + 2 + 2 * k] -= score
+            rows.start[right + 1 + 2 * k] += curvature
+            rows.start[right + 2 + 2 * k] += score
+
+
+@native
+def weigh_below(rows: TreeRows, which: i64, leaves: i64) -> f64:
+    """As `weigh`, of the leaves whose sums are in `side`."""
+    own = 1 + 2 * rows.outputs
+    exponent = 0.0
+    factor = 1.0
+    for leaf in range(leaves):
+        at = 1 + leaf * own
+        if rows.side[at] < float(rows.fewest):
+            rows.chances[which] = 0.0
+            return -inf
+        for k in range(rows.outputs):
+            inverse = 1.0 / (rows.side[at + 1 + 2 * k] + rows.precision)
+            score = rows.side[at + 2 + 2 * k]
+            factor *= rows.precision * inverse
+            exponent += 0.5 * score * score * inverse
+    rows.chances[which] = sqrt(factor)
+    return exponent
+
+
+@native
+def weigh(rows: TreeRows, which: i64, leaves: i64) -> f64:
+    """Exponent of the likelihood of both sides of a cut; the factor before it goes to `chances`. -inf: too few rows."""
+    if leaves > 2:
+        return weigh_below(rows, which, leaves)
+    left = rows.side
+    whole = rows.whole
+    if left[0] < float(rows.fewest) or whole[0] - left[0] < float(rows.fewest):
+        rows.chances[which] = 0.0
+        return -inf
+    exponent = 0.0
+    factor = 1.0
+    for k in range(rows.outputs):
+        curvature = left[1 + 2 * k]
+        score = left[2 + 2 * k]
+        first = curvature + rows.precision
+        second = whole[1 + 2 * k] - curvature + rows.precision
+        rest = whole[2 + 2 * k] - score
+        both = rows.precision / (first * second)
+        factor *= rows.precision * both
+        exponent += 0.5 * (score * score * second + rest * rest * first) * both / rows.precision
+    rows.chances[which] = sqrt(factor)
+    return exponent
+
+
+@native
+def try_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64, subset: i64, leaves: i64) -> f64:
+    """Log of the mean likelihood of all cuts of a column at a node, the leaves integrated out; -inf if none is allowed.
+
+    Its rows are `members`, and `leaves` the number of leaves below it, as `list_below` numbers them where they are
+    more than two.
+    `chances` are then those of the cuts, in order; where some values are missing, those with missing values left and
+    right follow each other. Of subsets this is the one given, without its missing values or, from bit 62 on, with.
+    """
+    own = 1 + 2 * rows.outputs
+    count = rules_at(rows, trees, tree * SLOTS, node, column)
+    first = rows.low
+    end = rows.high
+    width = own
+    if leaves > 2:
+        width = 1 + leaves * own
+        tabulate_below(rows, column, leaves)
+        base = tree * SLOTS
+        for slot in range(1, trees.high[tree]):  # cuts below a node lie on their side of its cut
+            if trees.variable[base + slot] == column and slot != node and lies_below(trees, base, slot, node):
+                cut = trees.cut[base + slot]
+                if lies_below(trees, base, slot, trees.left[base + node]):
+                    first = max(first, cut + 1)
+                else:
+                    end = min(end, cut)
+    else:
+        tabulate(rows, column)
+    kind = rows.kinds[column]
+    missing = rows.missing[column]
+    lost = MISSING * width
+    levels = rows.levels[column]
+    for k in range(width):
+        if leaves > 2:
+            rows.side[k] = rows.start[k]
+        else:
+            total = rows.table[lost + k]
+            for c in range(levels):
+                total += rows.table[c * width + k]
+            rows.whole[k] = total
+            rows.side[k] = 0.0
+    greatest = -inf
+    options = 0
+    exponents = rows.chances[2 * LEVELS :]
+    if kind == SUBSET:
+        count = 1
+        mask = subset & ((1 << 62) - 1)
+        for c in range(levels):
+            if (mask >> c) & 1 == 1:
+                for k in range(width):
+                    rows.side[k] += rows.table[c * width + k]
+        if missing == 1 and (subset >> 62) & 1 == 0:
+            for k in range(width):
+                rows.side[k] += rows.table[lost + k]
+        exponents[0] = weigh(rows, 0, leaves)
+        greatest = exponents[0]
+        options = 1
+    else:
+        last = rows.high if kind == CONTINUOUS else levels
+        for c in range(rows.low if kind == CONTINUOUS else 0, last):
+            allowed = True
+            if kind == CONTINUOUS:
+                for k in range(width):
+                    rows.side[k] += rows.table[c * width + k]
+            else:
+                allowed = (rows.mask >> c) & 1 == 1
+                for k in range(width):
+                    rows.side[k] = rows.table[c * width + k] + (rows.start[k] if leaves > 2 else 0.0)
+            if kind == CONTINUOUS and missing == 0 and first < c < end and rows.table[c * width] == 0.0:
+                exponents[options] = exponents[options - 1]  # the cut parts the rows as the one before
+                rows.chances[options] = rows.chances[options - 1]
+                options += 1
+            elif kind == CONTINUOUS and not first <= c < end:
+                for _ in range(1 + missing):
+                    exponents[options] = -inf
+                    options += 1
+            elif allowed:
+                if missing == 1:
+                    for k in range(width):
+                        rows.side[k] += rows.table[lost + k]
+                    exponents[options] = weigh(rows, options, leaves)
+                    greatest = max(greatest, exponents[options])
+                    options += 1
+                    for k in range(width):
+                        rows.side[k] -= rows.table[lost + k]
+                exponents[options] = weigh(rows, options, leaves)
+                greatest = max(greatest, exponents[options])
+                options += 1
+        if missing == 1:
+            count *= 2
+    if greatest == -inf:
+        return -inf
+    total = 0.0
+    for o in range(options):
+        if exponents[o] > greatest - 40.0:
+            rows.chances[o] *= exp(exponents[o] - greatest)
+            total += rows.chances[o]
+        else:
+            rows.chances[o] = 0.0
+    return greatest + log(total / float(count))
+
+
+@native
+def draw_rule(rows: TreeRows, column: i64) -> i64:
+    """A cut by its chances, and whether missing values go right from bit 62 on; none for subsets."""
+    missing = rows.missing[column]
+    kind = rows.kinds[column]
+    first = rows.low if kind == CONTINUOUS else 0
+    last = rows.high if kind == CONTINUOUS else rows.levels[column]
+    total = 0.0
+    options = 0
+    for c in range(first, last):
+        if kind == CONTINUOUS or (rows.mask >> c) & 1 == 1:
+            for _ in range(1 + missing):
+                total += rows.chances[options]
+                options += 1
+    rest = toss(rows) * total
+    option = 0
+    found = 0
+    going = True
+    for c in range(first, last):
+        if going and (kind == CONTINUOUS or (rows.mask >> c) & 1 == 1):
+            for side in range(1 + missing):
+                if going and rows.chances[option] > 0.0:
+                    found = c | (side << 62)
+                    rest -= rows.chances[option]
+                    going = rest >= 0.0
+                option += 1
+    return found
+
+
+@native
+def draw_subset(rows: TreeRows, trees: Trees, base: i64, node: i64, column: i64) -> i64:
+    """A subset of the values of a column that reach a node, neither none nor all, each as likely as any other."""
+    rules_at(rows, trees, base, node, column)
+    mask = rows.mask
+    found = 0
+    while found == 0 or found == mask:
+        found = 0
+        for c in range(rows.levels[column]):
+            if (mask >> c) & 1 == 1 and toss(rows) < 0.5:
+                found = found | (1 << c)
+    if rows.missing[column] == 1 and toss(rows) < 0.5:
+        found = found | (1 << 62)
+    return found
+
+
+@native
+def part_rows(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
+    """Send `members` to the children of a node, and add up both."""
+    n = rows.rows
+    base = tree * SLOTS
+    column = trees.variable[base + node]
+    kind = rows.kinds[column]
+    cut = trees.cut[base + node]
+    aside = trees.aside[base + node]
+    left = trees.left[base + node]
+    width = 1 + 2 * rows.outputs
+    for k in range(2 * width):
+        rows.sums[left * width + k] = 0.0
+    codes = rows.codes[column * n :]
+    places = rows.places[tree * n :]
+    for m in range(rows.count):
+        i = rows.members[m]
+        child = left if goes_left(kind, i64(codes[i]), cut, aside) else left + 1
+        places[i] = child
+        at = child * width
+        rows.sums[at] += 1.0
+        for k in range(rows.outputs):
+            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
+            rows.sums[at + 2 + 2 * k] += rows.score[k * n + i]
+
+
+@native
+def list_slots(rows: TreeRows, trees: Trees, tree: i64, which: i64) -> i64:
+    """Number of leaves, of nodes above two leaves or of all that split rows, which are put into `chosen`."""
+    base = tree * SLOTS
+    count = 0
+    for node in range(trees.high[tree]):
+        column = trees.variable[base + node]
+        if which != LEAVES:
+            if column >= 0:
+                left = base + trees.left[base + node]
+                if which == INNER or (trees.variable[left] == LEAF and trees.variable[left + 1] == LEAF):
+                    rows.chosen[count] = node
+                    count += 1
+        elif column == LEAF:
+            rows.chosen[count] = node
+            count += 1
+    return count
+
+
+@native
+def free_pair(trees: Trees, base: i64) -> i64:
+    """The first of two slots that are not in use; -1 if there are none."""
+    for k in range(1, SLOTS - 1, 2):
+        if trees.variable[base + k] == UNUSED:
+            return k
+    return -1
+
+
+@native
+def grow(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
+    """Try to split a leaf."""
+    base = tree * SLOTS
+    leaves = list_slots(rows, trees, tree, LEAVES)
+    node = rows.chosen[min(leaves - 1, int(toss(rows) * float(leaves)))]
+    depth = depth_of(trees, base, node)
+    pair = free_pair(trees, base)
+    if pair < 0 or rows.used + 1 + rows.outputs > rows.room:
+        return False
+    width = 1 + 2 * rows.outputs
+    if rows.sums[node * width] < 2.0 * float(rows.fewest):
+        return False
+    column = draw_column(rows, trees, base, node)
+    if column < 0:
+        return False
+    rule = draw_subset(rows, trees, base, node, column) if rows.kinds[column] == SUBSET else 0
+    gather(rows, tree, node, -1)
+    level = try_rules(rows, trees, tree, node, column, rule, 2)
+    if level == -inf:
+        return False
+    if rows.kinds[column] != SUBSET:
+        rule = draw_rule(rows, column)
+    own = evidence(rows, rows.sums[node * width :])
+    set_rule(trees, base + node, column, rule)
+    trees.left[base + node] = pair
+    for k in range(pair, pair + 2):
+        trees.variable[base + k] = LEAF
+        trees.parent[base + k] = node
+    trees.high[tree] = max(trees.high[tree], pair + 2)
+    before = split_level(rows, depth)
+    ratio = log(before / (1.0 - before)) + level - own
+    ratio += stays_leaf(rows, trees, base, pair, depth + 1) + stays_leaf(rows, trees, base, pair + 1, depth + 1)
+    ratio += log(float(leaves) / float(list_slots(rows, trees, tree, ABOVE_LEAVES)))
+    if log(toss(rows)) < ratio:
+        part_rows(rows, trees, tree, node)
+        rows.used += 1 + rows.outputs
+        return True
+    trees.variable[base + node] = LEAF
+    for k in range(pair, pair + 2):
+        trees.variable[base + k] = UNUSED
+    return False
+
+
+@native
+def prune(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
+    """Try to make a node above two leaves a leaf: `grow` the other way round."""
+    base = tree * SLOTS
+    nodes = list_slots(rows, trees, tree, ABOVE_LEAVES)
+    if nodes == 0:
+        return False
+    node = rows.chosen[min(nodes - 1, int(toss(rows) * float(nodes)))]
+    depth = depth_of(trees, base, node)
+    left = trees.left[base + node]
+    column = trees.variable[base + node]
+    gather(rows, tree, left, left + 1)
+    level = try_rules(rows, trees, tree, node, column, rule_of(trees, base + node), 2)
+    width = 1 + 2 * rows.outputs
+    own = evidence(rows, rows.whole)
+    before = split_level(rows, depth)
+    ratio = log(before / (1.0 - before)) + level - own
+    ratio += stays_leaf(rows, trees, base, left, depth + 1) + stays_leaf(rows, trees, base, left + 1, depth + 1)
+    leaves = list_slots(rows, trees, tree, LEAVES) - 1
+    ratio += log(float(leaves) / float(nodes))
+    if log(toss(rows)) >= -ratio:
+        return False
+    for k in range(width):
+        rows.sums[node * width + k] = rows.whole[k]
+    trees.variable[base + node] = LEAF
+    for k in range(left, left + 2):
+        trees.variable[base + k] = UNUSED
+    while trees.variable[base + trees.high[tree] - 1] == UNUSED:
+        trees.high[tree] -= 1
+    places = rows.places[tree * rows.rows :]
+    for m in range(rows.count):
+        places[rows.members[m]] = node
+    rows.used -= 1 + rows.outputs
+    return True
+
+
+@native
+def level_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> f64:
+    """Log prior probability of the rules below a node given its own, up to what does not depend on it."""
+    base = tree * SLOTS
+    found = 0.0
+    for slot in range(1, trees.high[tree]):
+        column = trees.variable[base + slot]
+        if column != UNUSED and slot != node and lies_below(trees, base, slot, node):
+            if column == LEAF:
+                found += stays_leaf(rows, trees, base, slot, depth_of(trees, base, slot))
+            else:
+                count = rules_at(rows, trees, base, slot, column)
+                found -= log(float(count) * available(rows, trees, base, slot))
+    return found
+
+
+@native
+def categories_below(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64) -> boolean:
+    """Whether a node below another one splits by the same column of categories."""
+    if rows.kinds[column] == CONTINUOUS:
+        return False
+    base = tree * SLOTS
+    for slot in range(1, trees.high[tree]):
+        if trees.variable[base + slot] == column and slot != node and lies_below(trees, base, slot, node):
+            return True
+    return False
+
+
+@native
+def settle_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
+    """Send `members` to the leaves below a node, and add them up."""
+    n = rows.rows
+    base = tree * SLOTS
+    column = trees.variable[base + node]
+    kind = rows.kinds[column]
+    cut = trees.cut[base + node]
+    aside = trees.aside[base + node]
+    width = 1 + 2 * rows.outputs
+    for slot in range(trees.high[tree]):
+        if rows.number[slot] >= 0:
+            for k in range(width):
+                rows.sums[slot * width + k] = 0.0
+    codes = rows.codes[column * n :]
+    places = rows.places[tree * n :]
+    for m in range(rows.count):
+        i = rows.members[m]
+        slot = rows.lefts[m] if goes_left(kind, i64(codes[i]), cut, aside) else rows.rights[m]
+        places[i] = slot
+        at = i64(slot) * width
+        rows.sums[at] += 1.0
+        for k in range(rows.outputs):
+            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
+            rows.sums[at + 2 + 2 * k] += rows.score[k * n + i]
+
+
+@native
+def change(rows: TreeRows, trees: Trees, tree: i64, other: boolean) -> boolean:
+    """Try another rule at an inner node, of the column that it splits by or of another one."""
+    base = tree * SLOTS
+    nodes = list_slots(rows, trees, tree, INNER)
+    if nodes == 0:
+        return False
+    node = rows.chosen[min(nodes - 1, int(toss(rows) * float(nodes)))]
+    before = trees.variable[base + node]
+    old = rule_of(trees, base + node)
+    column = draw_column(rows, trees, base, node) if other else before
+    leaves = list_below(rows, trees, tree, node)
+    if leaves > MOST_LEAVES:
+        return False
+    if leaves > 2 and (
+        categories_below(rows, trees, tree, node, before) or categories_below(rows, trees, tree, node, column)
+    ):
+        return False
+    subset = rows.kinds[column] == SUBSET
+    if leaves > 2:
+        gather_below(rows, trees, tree, node)
+    else:
+        gather(rows, tree, trees.left[base + node], trees.left[base + node] + 1)
+    ratio = 0.0
+    if column != before or subset:
+        ratio -= try_rules(rows, trees, tree, node, before, old, leaves)
+    rule = draw_subset(rows, trees, base, node, column) if subset else 0
+    level = try_rules(rows, trees, tree, node, column, rule, leaves)
+    if level == -inf:
+        return False
+    if column != before or subset:
+        ratio += level
+    if not subset:
+        rule = draw_rule(rows, column)
+    ratio -= level_below(rows, trees, tree, node)
+    set_rule(trees, base + node, column, rule)
+    ratio += level_below(rows, trees, tree, node)
+    if log(toss(rows)) < ratio:
+        if leaves > 2:
+            settle_below(rows, trees, tree, node)
+        else:
+            part_rows(rows, trees, tree, node)
+        return True
+    set_rule(trees, base + node, before, old)
+    return False
+
+
+@native
+def lift(rows: TreeRows, trees: Trees, tree: i64) -> None:
+    """Take a tree out of the scores, and add up the rows of its leaves."""
+    base = tree * SLOTS
+    n = rows.rows
+    outputs = rows.outputs
+    width = 1 + 2 * outputs
+    for k in range(trees.high[tree] * width):
+        rows.sums[k] = 0.0
+    places = rows.places[tree * n :]
+    if outputs == 1:
+        values = trees.value[base:]
+        for i in range(n):
+            place = i64(places[i])
+            score = rows.score[i] + rows.curvature[i] * values[place]
+            rows.score[i] = score
+            at = 3 * place
+            rows.sums[at] += 1.0
+            rows.sums[at + 1] += rows.curvature[i]
+            rows.sums[at + 2] += score
+        return
+    for i in range(n):
+        place = i64(places[i])
+        at = width * place
+        rows.sums[at] += 1.0
+        for k in range(outputs):
+            score = rows.score[k * n + i] + rows.curvature[k * n + i] * trees.value[(base + place) * outputs + k]
+            rows.score[k * n + i] = score
+            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
+            rows.sums[at + 2 + 2 * k] += score
+
+
+@native
+def draw_leaves(rows: TreeRows, trees: Trees, tree: i64) -> None:
+    """Draw the values of all leaves given the scores without the tree."""
+    base = tree * SLOTS
+    width = 1 + 2 * rows.outputs
+    for node in range(trees.high[tree]):
+        if trees.variable[base + node] == LEAF:
+            for k in range(rows.outputs):
+                precise = rows.sums[node * width + 1 + 2 * k] + rows.precision
+                mean = rows.sums[node * width + 2 + 2 * k] / precise
+                trees.value[(base + node) * rows.outputs + k] = rounded(mean + toss_normal(rows) / sqrt(precise))
