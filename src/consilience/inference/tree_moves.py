@@ -10,9 +10,10 @@ from __future__ import annotations
 from consilience.inference.trees import (
     CONTINUOUS,
     LEAF,
-    LEVELS,
     MISSING,
     MOST_LEAVES,
+    ONE_HOT,
+    OPTIONS,
     SLOTS,
     SUBSET,
     UNUSED,
@@ -33,7 +34,7 @@ from consilience.inference.trees import (
     toss_normal,
 )
 from consilience.native.mathematics import exp, inf, log, sqrt
-from consilience.native.typed_python import Array, boolean, f64, i64, native
+from consilience.native.typed_python import Array, boolean, f64, i64, native, simd
 
 LEAVES, ABOVE_LEAVES, INNER = range(3)
 """Which nodes of a tree."""
@@ -65,7 +66,7 @@ def gather(rows: TreeRows, tree: i64, first: i64, second: i64) -> None:
 
 @native
 def tabulate(rows: TreeRows, column: i64) -> None:
-    """Sums by value of a column, over `members`."""
+    """Sums by value of a column, over `members`, and of all."""
     width = 1 + 2 * rows.outputs
     n = rows.rows
     for k in range(rows.levels[column] * width):
@@ -80,14 +81,20 @@ def tabulate(rows: TreeRows, column: i64) -> None:
             rows.table[at] += 1.0
             rows.table[at + 1] += rows.curvature[i]
             rows.table[at + 2] += rows.score[i]
-        return
-    for m in range(rows.count):
-        i = rows.members[m]
-        at = i64(codes[i]) * width
-        rows.table[at] += 1.0
-        for k in range(rows.outputs):
-            rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
-            rows.table[at + 2 + 2 * k] += rows.score[k * n + i]
+    else:
+        for m in range(rows.count):
+            i = rows.members[m]
+            at = i64(codes[i]) * width
+            rows.table[at] += 1.0
+            for k in range(rows.outputs):
+                rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
+                rows.table[at + 2 + 2 * k] += rows.score[k * n + i]
+    for k in range(width):
+        total = rows.table[MISSING * width + k]
+        for c in range(rows.levels[column]):
+            total += rows.table[c * width + k]
+        rows.whole[k] = total
+        rows.start[k] = 0.0
 
 
 @native
@@ -143,11 +150,11 @@ def gather_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
 def tabulate_below(rows: TreeRows, column: i64, leaves: i64) -> None:
     """By value of a column, what each leaf gains if the value goes left: numbers of rows, curvatures, scores.
 
-    Before each value's gains stands its number of rows. `start` has the sums if all values go right.
+    `start` has the sums if all values go right.
     """
     n = rows.rows
     own = 1 + 2 * rows.outputs
-    width = 1 + leaves * own
+    width = leaves * own
     for k in range(rows.levels[column] * width):
         rows.table[k] = 0.0
     lost = MISSING * width
@@ -158,9 +165,8 @@ def tabulate_below(rows: TreeRows, column: i64, leaves: i64) -> None:
     for m in range(rows.count):
         i = rows.members[m]
         line = i64(codes[i]) * width
-        left = 1 + rows.number[i64(rows.lefts[m])] * own
-        right = 1 + rows.number[i64(rows.rights[m])] * own
-        rows.table[line] += 1.0
+        left = rows.number[i64(rows.lefts[m])] * own
+        right = rows.number[i64(rows.rights[m])] * own
         rows.table[line + left] += 1.0
         rows.table[line + right] -= 1.0
         rows.start[right] += 1.0
@@ -176,48 +182,82 @@ def tabulate_below(rows: TreeRows, column: i64, leaves: i64) -> None:
 
 
 @native
-def weigh_below(rows: TreeRows, which: i64, leaves: i64) -> f64:
-    """As `weigh`, of the leaves whose sums are in `side`."""
+def lay_out(rows: TreeRows, column: i64, subset: i64, leaves: i64) -> i64:
+    """Number of cuts of a column; puts the sums of all leaves below the node, by cut, into `parts`.
+
+    Where some values are missing there are two options for a cut: missing values go left, then right.
+    """
     own = 1 + 2 * rows.outputs
-    exponent = 0.0
-    factor = 1.0
-    for leaf in range(leaves):
-        at = 1 + leaf * own
-        if rows.side[at] < float(rows.fewest):
-            rows.chances[which] = 0.0
-            return -inf
-        for k in range(rows.outputs):
-            inverse = 1.0 / (rows.side[at + 1 + 2 * k] + rows.precision)
-            score = rows.side[at + 2 + 2 * k]
-            factor *= rows.precision * inverse
-            exponent += 0.5 * score * score * inverse
-    rows.chances[which] = sqrt(factor)
-    return exponent
+    kind = rows.kinds[column]
+    missing = rows.missing[column]
+    levels = rows.levels[column]
+    width = own if leaves == 2 else leaves * own
+    options = 0
+    for k in range(width):
+        total = rows.start[k]
+        lost = rows.table[MISSING * width + k]
+        parts = rows.parts[k * OPTIONS :]
+        options = 0
+        if kind == SUBSET:
+            for c in range(levels):
+                if (subset >> c) & 1 == 1:
+                    total += rows.table[c * width + k]
+            parts[0] = total + (lost if missing == 1 and (subset >> 62) & 1 == 0 else 0.0)
+            options = 1
+        elif kind == ONE_HOT:
+            for c in range(levels):
+                if (rows.mask >> c) & 1 == 1:
+                    side = total + rows.table[c * width + k]
+                    if missing == 1:
+                        parts[options] = side + lost
+                        options += 1
+                    parts[options] = side
+                    options += 1
+        else:
+            for c in range(rows.low, rows.high):
+                total += rows.table[c * width + k]
+                if missing == 1:
+                    parts[options] = total + lost
+                    options += 1
+                parts[options] = total
+                options += 1
+        if leaves == 2:
+            whole = rows.whole[k]
+            for o in simd(options):
+                rows.parts[o + (own + k) * OPTIONS] = whole - parts[o]
+    return options
 
 
 @native
-def weigh(rows: TreeRows, which: i64, leaves: i64) -> f64:
-    """Exponent of the likelihood of both sides of a cut; the factor before it goes to `chances`. -inf: too few rows."""
-    if leaves > 2:
-        return weigh_below(rows, which, leaves)
-    left = rows.side
-    whole = rows.whole
-    if left[0] < float(rows.fewest) or whole[0] - left[0] < float(rows.fewest):
-        rows.chances[which] = 0.0
-        return -inf
-    exponent = 0.0
-    factor = 1.0
+def weigh(rows: TreeRows, options: i64, leaves: i64) -> None:
+    """Likelihood of each option in `parts`: its exponent, and the factor before it in `chances`. -inf: too few rows."""
+    own = 1 + 2 * rows.outputs
+    precision = rows.precision
+    fewest = float(rows.fewest)
+    exponents = rows.exponents
+    chances = rows.chances
+    parts = rows.parts
+    for o in simd(options):
+        exponents[o] = 0.0
+        chances[o] = 1.0
     for k in range(rows.outputs):
-        curvature = left[1 + 2 * k]
-        score = left[2 + 2 * k]
-        first = curvature + rows.precision
-        second = whole[1 + 2 * k] - curvature + rows.precision
-        rest = whole[2 + 2 * k] - score
-        both = rows.precision / (first * second)
-        factor *= rows.precision * both
-        exponent += 0.5 * (score * score * second + rest * rest * first) * both / rows.precision
-    rows.chances[which] = sqrt(factor)
-    return exponent
+        for leaf in range(leaves):
+            curvatures = (leaf * own + 1 + 2 * k) * OPTIONS
+            scores = curvatures + OPTIONS
+            for o in simd(options):
+                precise = parts[o + curvatures] + precision
+                exponents[o] += 0.5 * parts[o + scores] * parts[o + scores] / precise
+                chances[o] *= precision / precise
+        if rows.outputs > 1:  # many factors leave the range of floats
+            for o in range(options):
+                exponents[o] += 0.5 * log(chances[o])
+                chances[o] = 1.0
+    for leaf in range(leaves):
+        count = leaf * own * OPTIONS
+        for o in simd(options):
+            exponents[o] = exponents[o] if parts[o + count] >= fewest else -inf
+    for o in simd(options):
+        chances[o] = sqrt(chances[o])
 
 
 @native
@@ -226,16 +266,15 @@ def try_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64, s
 
     Its rows are `members`, and `leaves` the number of leaves below it, as `list_below` numbers them where they are
     more than two.
-    `chances` are then those of the cuts, in order; where some values are missing, those with missing values left and
-    right follow each other. Of subsets this is the one given, without its missing values or, from bit 62 on, with.
+    `chances` are then those of the options that `lay_out` lists. Of subsets there is the one given, without its missing
+    values or, from bit 62 on, with.
     """
-    own = 1 + 2 * rows.outputs
     count = rules_at(rows, trees, tree * SLOTS, node, column)
+    kind = rows.kinds[column]
+    missing = rows.missing[column]
     first = rows.low
     end = rows.high
-    width = own
     if leaves > 2:
-        width = 1 + leaves * own
         tabulate_below(rows, column, leaves)
         base = tree * SLOTS
         for slot in range(1, trees.high[tree]):  # cuts below a node lie on their side of its cut
@@ -247,73 +286,26 @@ def try_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64, s
                     end = min(end, cut)
     else:
         tabulate(rows, column)
-    kind = rows.kinds[column]
-    missing = rows.missing[column]
-    lost = MISSING * width
-    levels = rows.levels[column]
-    for k in range(width):
-        if leaves > 2:
-            rows.side[k] = rows.start[k]
-        else:
-            total = rows.table[lost + k]
-            for c in range(levels):
-                total += rows.table[c * width + k]
-            rows.whole[k] = total
-            rows.side[k] = 0.0
-    greatest = -inf
-    options = 0
-    exponents = rows.chances[2 * LEVELS :]
+    options = lay_out(rows, column, subset, leaves)
+    weigh(rows, options, leaves)
     if kind == SUBSET:
         count = 1
-        mask = subset & ((1 << 62) - 1)
-        for c in range(levels):
-            if (mask >> c) & 1 == 1:
-                for k in range(width):
-                    rows.side[k] += rows.table[c * width + k]
-        if missing == 1 and (subset >> 62) & 1 == 0:
-            for k in range(width):
-                rows.side[k] += rows.table[lost + k]
-        exponents[0] = weigh(rows, 0, leaves)
-        greatest = exponents[0]
-        options = 1
-    else:
-        last = rows.high if kind == CONTINUOUS else levels
-        for c in range(rows.low if kind == CONTINUOUS else 0, last):
-            allowed = True
-            if kind == CONTINUOUS:
-                for k in range(width):
-                    rows.side[k] += rows.table[c * width + k]
-            else:
-                allowed = (rows.mask >> c) & 1 == 1
-                for k in range(width):
-                    rows.side[k] = rows.table[c * width + k] + (rows.start[k] if leaves > 2 else 0.0)
-            if kind == CONTINUOUS and missing == 0 and first < c < end and rows.table[c * width] == 0.0:
-                exponents[options] = exponents[options - 1]  # the cut parts the rows as the one before
-                rows.chances[options] = rows.chances[options - 1]
-                options += 1
-            elif kind == CONTINUOUS and not first <= c < end:
-                for _ in range(1 + missing):
-                    exponents[options] = -inf
-                    options += 1
-            elif allowed:
-                if missing == 1:
-                    for k in range(width):
-                        rows.side[k] += rows.table[lost + k]
-                    exponents[options] = weigh(rows, options, leaves)
-                    greatest = max(greatest, exponents[options])
-                    options += 1
-                    for k in range(width):
-                        rows.side[k] -= rows.table[lost + k]
-                exponents[options] = weigh(rows, options, leaves)
-                greatest = max(greatest, exponents[options])
-                options += 1
-        if missing == 1:
-            count *= 2
+    elif missing == 1:
+        count *= 2
+    exponents = rows.exponents
+    begin = 0
+    last = options
+    if kind == CONTINUOUS:
+        begin = (first - rows.low) * (1 + missing)
+        last = (end - rows.low) * (1 + missing)
+    greatest = -inf
+    for o in range(begin, last):
+        greatest = max(greatest, exponents[o])
     if greatest == -inf:
         return -inf
     total = 0.0
     for o in range(options):
-        if exponents[o] > greatest - 40.0:
+        if begin <= o < last and exponents[o] > greatest - 40.0:
             rows.chances[o] *= exp(exponents[o] - greatest)
             total += rows.chances[o]
         else:
@@ -614,14 +606,38 @@ def lift(rows: TreeRows, trees: Trees, tree: i64) -> None:
     places = rows.places[tree * n :]
     if outputs == 1:
         values = trees.value[base:]
-        for i in range(n):
+        curvatures = rows.curvature
+        scores = rows.score
+        sums = rows.sums
+        others = rows.table  # the odd rows add to sums of their own: additions to one place wait for each other
+        for k in range(trees.high[tree] * 3):
+            others[k] = 0.0
+        for half in range(n >> 1):
+            i = 2 * half
             place = i64(places[i])
-            score = rows.score[i] + rows.curvature[i] * values[place]
-            rows.score[i] = score
+            curvature = curvatures[i]
+            score = scores[i] + curvature * values[place]
+            scores[i] = score
             at = 3 * place
-            rows.sums[at] += 1.0
-            rows.sums[at + 1] += rows.curvature[i]
-            rows.sums[at + 2] += score
+            sums[at] += 1.0
+            sums[at + 1] += curvature
+            sums[at + 2] += score
+            place = i64(places[i + 1])
+            curvature = curvatures[i + 1]
+            score = scores[i + 1] + curvature * values[place]
+            scores[i + 1] = score
+            at = 3 * place
+            others[at] += 1.0
+            others[at + 1] += curvature
+            others[at + 2] += score
+        for i in range(n & ~1, n):
+            place = i64(places[i])
+            scores[i] += curvatures[i] * values[place]
+            sums[3 * place] += 1.0
+            sums[3 * place + 1] += curvatures[i]
+            sums[3 * place + 2] += scores[i]
+        for k in range(trees.high[tree] * 3):
+            sums[k] += others[k]
         return
     for i in range(n):
         place = i64(places[i])

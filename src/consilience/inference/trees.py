@@ -17,6 +17,8 @@ MOST_LEAVES = 12
 """Leaves below a node whose rule is changed."""
 LEVELS = 128
 """Room for the values of one covariate, which are numbered from 0."""
+OPTIONS = 264
+"""Room for the cuts of one covariate, each with missing values on either side; no power of 2, which caches dislike."""
 MISSING = 127
 """Number of a missing value."""
 CONTINUOUS = 0
@@ -88,10 +90,12 @@ class TreeRows:
         Number of rows, curvatures and scores of a slot, f64[slot, 1 + 2 output].
     table : Array
         The same by value of a covariate, f64[level, 1 + 2 output], or as `tree_moves.tabulate_below` has it.
-    chances : Array
-        Of cuts, f64[2 level].
-    side, whole : Array
-        Sums on one side of a cut, and of both, f64[1 + 2 output]; or sums of all leaves below it.
+    parts : Array
+        Sums of the leaves below a node for each cut, f64[leaf, 1 + 2 output, option].
+    exponents, chances : Array
+        Of cuts, f64[option].
+    whole : Array
+        Sums of both sides of a cut, f64[1 + 2 output].
     start : Array
         Sums of all leaves below a node if all rows go right.
     number : Array
@@ -128,8 +132,9 @@ class TreeRows:
     score: Array[f64]
     sums: Array[f64]
     table: Array[f64]
+    parts: Array[f64]
+    exponents: Array[f64]
     chances: Array[f64]
-    side: Array[f64]
     whole: Array[f64]
     start: Array[f64]
     number: Array[i64]
