@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import signal
 import threading
@@ -91,7 +92,7 @@ class Listeners:
     def tell(self, make: Callable[[], Event]) -> None:
         """Call the listeners whose time has come, if there are any, with an event made for them, now."""
         now = time.perf_counter()
-        due = [one for one in self._listeners if now >= self._told.get(id(one), 0.0) + getattr(one, "every", 0.0)]
+        due = [one for one in self._listeners if now >= self._told.get(id(one), -math.inf) + getattr(one, "every", 0.0)]
         if due:  # where thousands of chains are takes its time to say
             self._told.update((id(one), now) for one in due)
             self._call(due, make())

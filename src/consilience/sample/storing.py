@@ -151,6 +151,7 @@ def about(work: Work) -> dict[str, Any]:
         "seed": work.running.seed,
         "sampler": type(work.kernel).__name__,
         "resumed": work.resumed,
+        "checkpoint": None if work.checkpoint is None else str(work.checkpoint.path),
     }  # fmt: skip
 
 

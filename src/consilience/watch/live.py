@@ -14,6 +14,7 @@ import numpy as np
 from consilience.errors import ConsilienceError, SamplingError
 from consilience.output.storage.datatree import tree_of
 from consilience.output.storage.journal import Journal, finite
+from consilience.run.attempt import spread
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
 from consilience.sample.storing import ProcessReport, about
@@ -21,6 +22,7 @@ from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
+    from consilience.inference.messages import Matrix
     from consilience.run.attempt import Attempt
     from consilience.sample.work import Work
 
@@ -51,36 +53,39 @@ class LiveSource(TreeSource):
         now = time.monotonic()
         if self._count < 0 or now < self._due or self._work.running.finished:
             return
-        attempt = self._work.running.supervisor.course.attempt
-        count = 0 if attempt is None else attempt.count
+        supervisor = self._work.running.supervisor
+        attempt = supervisor.course.attempt
+        taken = 0 if attempt is None else attempt.count
+        draws, statistics = supervisor.engine.under_way() if attempt is not None else ({}, {})
+        if attempt is None or attempt.count != taken or not set(attempt.chains) <= set(draws):
+            draws, statistics = {}, {}  # these draws are taken in meanwhile
+        count = taken + len(next(iter(draws.values()), ()))
         if count != self._count:
             if attempt is None or not count:
                 self.take(tree_of({}))
             else:
-                self._copy(attempt)
+                self._copy(attempt, draws, statistics)
             self._count = count
         self._due = now + max(SELDOM, (time.monotonic() - now) / SHARE)
 
-    def _copy(self, attempt: Attempt) -> None:
-        """Take over evenly spread draws and their statistics."""
+    def _copy(self, attempt: Attempt, draws: Mapping[int, Matrix], statistics: Mapping[int, Matrix]) -> None:
+        """Take over evenly spread draws and their statistics, with those of the segment under way."""
         work, windows, chains = copy.copy(self._work), list(attempt.windows), attempt.chains
-        size = len(chains) * work.running.supervisor.course.chains.dimension
-        draws = attempt.draws(max(NUMBERS, FEWEST * size))
-        ends = np.cumsum([len(some[chains[0]].draws) for some in windows])
-        stride = max(1, -(-int(ends[-1]) // draws.shape[1]))
-        places = np.arange(ends[-1] - 1, -1, -stride)[::-1][-draws.shape[1] :]
-        parts = []
-        for some, end in zip(windows, ends, strict=True):
-            begin = end - len(some[chains[0]].draws)
-            here = places[slice(*np.searchsorted(places, [begin, end]))] - begin
-            parts.append(np.stack([some[c].statistics[:, here] for c in chains]))
-        table = np.concatenate(parts, axis=2)
-        statistics = name_statistics(table, work.running.supervisor.engine.chains.columns)
-        groups = {"posterior": named(work, draws, True)}
-        if table.shape[2] == draws.shape[1]:  # no window came meanwhile
-            groups["sample_stats"] = dict(statistics)
+        parts = [{c: w.draws for c, w in some.items()} for some in windows] + ([draws] if draws else [])
+        tables = [{c: w.statistics for c, w in some.items()} for some in windows] + ([statistics] if draws else [])
+        dimension = work.running.supervisor.course.chains.dimension
+        chosen, places = spread(parts, chains, dimension, max(NUMBERS, FEWEST * len(chains) * dimension))
+        of_places, begin = [], 0
+        for some in tables:
+            end = begin + some[chains[0]].shape[1]
+            here = places[slice(*np.searchsorted(places, [begin, end]).tolist())] - begin
+            of_places.append(np.stack([some[c][:, here] for c in chains]))
+            begin = end
+        columns = work.running.supervisor.engine.chains.columns
+        statistics_of_all = name_statistics(np.concatenate(of_places, axis=2), columns)
+        groups = {"posterior": named(work, chosen, True), "sample_stats": dict(statistics_of_all)}
         self.take(tree_of(groups, {**work.model.coords, "chain": list(chains)}, work.model.named_vars_to_dims))
-        self.stride = stride
+        self.stride = int(places[1] - places[0]) if len(places) > 1 else 1
 
     def end(self, result: Any) -> None:
         """Show the result from now on."""
