@@ -34,8 +34,8 @@ import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.bad_arguments import short
 from consilience.errors import ConsilienceError
+from consilience.names.bad_arguments import short
 
 OUTCOMES: Final = ("right", "clear", "vague", "raw", "wrong", "hang")
 PATIENCE: Final = 30.0  # seconds for one case

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from consilience.distributions.constraints import cholesky_factor, positive_definite, positive_semidefinite, real_vector
 from consilience.distributions.distribution import Continuous, derived, parameter
@@ -27,7 +27,7 @@ from consilience.ops.linalg import (
 )
 from consilience.ops.random import draw
 from consilience.ops.reduce import count, reduce
-from consilience.ops.shape import Iota, expand_dims, reshape, squeeze, transpose
+from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
 
 
 class ByCovariance(Continuous):
@@ -108,6 +108,28 @@ class MvNormal(ByCovariance):
 
     def variance(self) -> Node:
         return diagonal(self.cov)
+
+    def has(self, formula: str) -> bool:
+        # A covariance whose length follows from data is that of a process, which goes on with them.
+        return super().has(formula) and (
+            formula != "continued" or not isinstance(self.values[-1].static_shape[-1], int)
+        )
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        whole = later.cov
+        size = whole.static_shape[-1]
+        if isinstance(size, int) and size == past.static_shape[-1]:
+            raise ShapeError(
+                f"{self.title}: the covariance is one of {size} times: make what it follows from `pm.Data`, and give "
+                "the later values, `exog={name: values}`."
+            )
+        mean = broadcast_to(later.mu, (*later.mu.static_shape[:-1], size))
+        before, then = slice(None, -periods), slice(-periods, None)
+        factor = Node(Cholesky(), whole[..., before, before])
+        across = solve_triangular(factor, whole[..., before, then], lower=True)
+        told = factor_solve(factor, past - mean[..., before], transposed=False)
+        covariance = whole[..., then, then] - matmul(matrix_transpose(across), across)
+        return MvNormal.dist(mean[..., then] + matrix_times(matrix_transpose(across), told), covariance)
 
     def length(self) -> Node:
         """Number of elements of one vector, as a float."""

@@ -18,7 +18,6 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends.reference import evaluate
 from consilience.distributions import context
 from consilience.distributions.constraints import Constraint
@@ -39,6 +38,7 @@ from consilience.ir import (
 )
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of, without_sources
+from consilience.names.absent import elsewhere
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, as_length, expand_dims
@@ -51,17 +51,11 @@ Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
 class DistributionParameter:
     """One canonical parameter of a distribution; on an instance, its value.
 
-    Parameters
-    ----------
-    constraint : Constraint
-        Where it must lie; its event rank is the rank of one parameter.
-    default : float, optional
-        Value when the user gives none.
-    broadcast : bool, default False
-        A number stands for a vector of equal numbers.
-    nan_check : bool, default True
-        Values outside the constraint are replaced by NaN in densities. Not needed where the formula itself is NaN or
-        -inf for them, as log(sigma) is.
+    `constraint`: where it must lie; its event rank is the rank of one parameter.
+    `default`: value when the user gives none.
+    `broadcast`: a number stands for a vector of equal numbers (default False).
+    `nan_check`: values outside the constraint are replaced by NaN in densities. Not needed where the formula itself is
+        NaN or -inf for them, as log(sigma) is (default True).
     """
 
     def __init__(
@@ -129,12 +123,8 @@ class _Required:
 class StaticParameter:
     """A parameter known when the variable is made: a number of steps, a function; on an instance, its value.
 
-    Parameters
-    ----------
-    convert : callable
-        Function of a title, a name and what the user gives; returns a hashable value, or raises.
-    default : object, optional
-        Value where the user gives none.
+    `convert`: function of a title, a name and what the user gives; returns a hashable value, or raises.
+    `default`: value where the user gives none.
     """
 
     is_declared = True
@@ -214,14 +204,9 @@ def is_given(node: Node) -> bool:
 class ComponentParameter:
     """A parameter that is itself a distribution, given as `Normal.dist(...)`; on an instance, a random variable.
 
-    Parameters
-    ----------
-    many : bool, default False
-        Several distributions, or one with a batch of parameters; on an instance, a tuple.
-    optional : bool, default False
-        None where the user gives none.
-    name : str, default ''
-        What users call it, if it is not the attribute's name.
+    `many`: several distributions, or one with a batch of parameters; on an instance, a tuple (default False).
+    `optional`: none where the user gives none (default False).
+    `name`: what users call it, if it is not the attribute's name (default '').
     """
 
     is_declared = True
@@ -371,7 +356,7 @@ def named_arguments(
 
 def today(name: str, order: Sequence[str]) -> str:
     """What to say behind the name of a parameter that does not exist: the word of today's PyMC for it, and all."""
-    older = import_module("consilience.older_names").parameter(name, order)  # loaded by mistakes alone
+    older = import_module("consilience.names.older_names").parameter(name, order)  # loaded by mistakes alone
     return f"{older}; its parameters are {', '.join(order) or 'none'}"
 
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
 from consilience.distributions.random_variable import is_rows, random_variables
@@ -27,6 +26,7 @@ from consilience.model.layout import known_shape
 from consilience.model.model import Model
 from consilience.model.observation import data_of, slot_values
 from consilience.model.variables import FreeVariable
+from consilience.names.absent import elsewhere
 from consilience.ops.elementwise import cast
 from consilience.record import Record
 

@@ -195,7 +195,7 @@ class ThreadPool:
             number, life = worker.number, worker.life
             try:
                 window = worker.work()
-            except BaseException as failure:  # the supervisor decides what becomes of the chain
+            except BaseException as failure:  # the engine decides what becomes of the chain
                 delivery = Delivery(worker, number, life, worker.total, None, failure)
                 self._let_go(worker, again=False)
                 self.deliveries.put(delivery)

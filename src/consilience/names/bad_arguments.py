@@ -38,7 +38,7 @@ VARIABLE: Final = "This is the variable"  # a note that says which one, and noth
 RAISING: Final = "RAISE_VARARGS"
 MOST_LOOKED_AT: Final = 20  # elements of a sequence
 LIBRARIES: Final = (
-    str(Path(__file__).parent),
+    str(Path(__file__).parents[1]),
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
     str(Path(np.__file__).parent.parent),
 )
