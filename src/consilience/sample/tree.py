@@ -79,7 +79,7 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
             try:
                 return super().__getattr__(name)
             except AttributeError:
-                older = import_module("consilience.older_names").today("result", name)  # loaded by mistakes alone
+                older = import_module("consilience.names.older_names").today("result", name)  # loaded by mistakes alone
                 if older is None:
                     raise
                 raise AttributeError(f"the result has no `{name}`: {older}.", name=name, obj=self) from None
