@@ -363,11 +363,11 @@ class ModelRun(Run):
             found = explained(self, found)
         result = tree(self, found)
         if "log_likelihood" in self.plan.extras:
-            from consilience.sample.predictive import compute_log_likelihood
+            from consilience.sample.derived import compute_log_likelihood
 
             compute_log_likelihood(result, model=self.model)
         if "log_prior" in self.plan.extras:
-            from consilience.sample.predictive import compute_log_prior
+            from consilience.sample.derived import compute_log_prior
 
             compute_log_prior(result, model=self.model)
         if self.store is not None:
