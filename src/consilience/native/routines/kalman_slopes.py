@@ -33,28 +33,17 @@ from consilience.native.typed_python import Array, f64, i64, native, record, sim
 class Slopes:
     """Derivatives, and memory for them.
 
-    Attributes
-    ----------
-    y, Z, h, T, Q, c, a1, P1 : Array
-        In the shapes of `Space`.
-    start : Array
-        What the diffuse part of the first state is multiplied by to give its smoothed mean, n numbers.
-    r, diffuse_r, w, M, Mi : Array
-        Vectors of m numbers.
-    G, Gi, old, outer, second, of_T : Array
-        Matrices (n, m); `of_T` holds the derivative by T.
-    made, made_free : Array
-        Covariances at the steps of a block, (block, n, m).
-    inner, inner_free : Array
-        Covariances before each observation of a time, (p, n, m).
-    with_mean, with_slope, changes : Array
-        Sums over settled times for each observation: (p, m), (p, m), p numbers.
-    weighted, spreads : Array
-        N times the gain of each observation, (p, m), and the variance of what comes back to it, p numbers.
-    asked : Array
-        Columns of T by which derivatives are asked for.
-    variable_T, variable_Z : int
-        The number of these columns, and whether derivatives by Z are asked for.
+    `y`, `Z`, `h`, `T`, `Q`, `c`, `a1`, `P1`: in the shapes of `Space`.
+    `start`: what the diffuse part of the first state is multiplied by to give its smoothed mean, n numbers.
+    `r`, `diffuse_r`, `w`, `M`, `Mi`: vectors of m numbers.
+    `G`, `Gi`, `old`, `outer`, `second`, `of_T`: matrices (n, m); `of_T` holds the derivative by T.
+    `made`, `made_free`: covariances at the steps of a block, (block, n, m).
+    `inner`, `inner_free`: covariances before each observation of a time, (p, n, m).
+    `with_mean`, `with_slope`, `changes`: sums over settled times for each observation: (p, m), (p, m), p numbers.
+    `weighted`, `spreads`: n times the gain of each observation, (p, m), and the variance of what comes back to it, p
+        numbers.
+    `asked`: columns of T by which derivatives are asked for.
+    `variable_T`, `variable_Z`: the number of these columns, and whether derivatives by Z are asked for.
     """
 
     y: Array[f64]
