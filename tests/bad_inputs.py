@@ -62,8 +62,11 @@ def _xarray() -> Any:
     return xarray
 
 
+_Model: Final = pm.Model  # in whose place an example may have a `Door`
+
+
 def _a_model() -> pm.Model:
-    with pm.Model() as model:
+    with _Model() as model:
         pm.Normal("of_another_model")
     return model
 
@@ -283,7 +286,8 @@ def classed(error: BaseException, title: str, parameter: str, value: Any) -> tup
         return "clear", told  # Python's own binding of the call
     place = f" at {last.filename.removeprefix(SOURCES)}:{last.lineno}"
     if isinstance(error, ConsilienceError) or (last.filename.startswith(SOURCES) and _is_raised(last)):
-        return "clear" if says(str(error), title, parameter, value) else "vague", told + place
+        message = "\n".join([str(error), *getattr(error, "__notes__", [])])
+        return "clear" if says(message, title, parameter, value) else "vague", told + place
     return "raw", told + place
 
 

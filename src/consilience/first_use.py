@@ -121,15 +121,13 @@ def checked(
 
     Functions are checked as well: many are called later, or never, and a wrong one would be taken in silence.
     """
-    known = (function.__annotations__ if noted is None else noted).items()
+    given = function.__annotations__ if noted is None else noted
+    known = [(name, a if isinstance(a, str) else _written(a)) for name, a in given.items()]
     pattern = _LISTING if noted is None else _PLAIN_FIELDS
     listed = {
         n: a
         for n, a in known
-        if n != "return"
-        and isinstance(a, str)
-        and a != "None"
-        and (pattern.fullmatch(a) or (n == "name" and a == "str | None"))
+        if n != "return" and a != "None" and (pattern.fullmatch(a) or (n == "name" and a == "str | None"))
     }
     if not listed:
         return None
@@ -150,6 +148,13 @@ def checked(
                 import_module("consilience.names.bad_arguments").check(thing, name, listed[name], value)
 
     return check
+
+
+def _written(annotation: object) -> str:
+    """An annotation that is no text, as people write it."""
+    if isinstance(annotation, type):
+        return annotation.__name__
+    return repr(annotation).replace("typing.", "").replace("NoneType", "None")
 
 
 def explained(

@@ -23,8 +23,19 @@ from consilience.distributions import context
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import distribution_of, is_random, is_rows, random_variables
-from consilience.errors import ParameterError
-from consilience.ir import FLOATS, Dim, Dimension, Node, Shared, constant, constant_value, is_leaf, topological
+from consilience.errors import DtypeError, ParameterError, ShapeError
+from consilience.ir import (
+    COMPLEXES,
+    FLOATS,
+    Dim,
+    Dimension,
+    Node,
+    Shared,
+    constant,
+    constant_value,
+    is_leaf,
+    topological,
+)
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of, without_sources
 from consilience.names.absent import elsewhere
@@ -154,12 +165,22 @@ def whole(least: int) -> Callable[[str, str, Any], int]:
         known = constant_value(given) if isinstance(given, Node) else given
         if isinstance(given, Node) and known is None:
             raise ParameterError(f"{title}: {name} must be a number known when the variable is made, got {given!r}.")
-        array = np.asarray(known)
+        try:
+            array = np.asarray(known)
+        except Exception:  # of what says how it becomes an array, and refuses to
+            array = np.asarray(None)
         if array.ndim or array.dtype.kind not in "iu" or array < least:
             raise ParameterError(f"{title}: {name} must be a whole number >= {least}, got {known!r}.")
         return int(array)
 
     return convert
+
+
+def truth(title: str, name: str, given: Any) -> bool:
+    """Conversion of a static truth value, and the check of one that a function takes."""
+    if not isinstance(given, bool | np.bool_) and not (isinstance(given, int | np.integer) and given in (0, 1)):
+        raise ParameterError(f"{title}: `{name}` must be True or False, got {given!r}.")
+    return bool(given)
 
 
 def length(title: str, name: str, given: Any) -> Dim:
@@ -363,7 +384,8 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     """One tensor per canonical parameter, of a common float dtype, constants checked."""
     own = {p.name: p.constraint for p in signature.canonical}
     given = {n: own[n].taken(title, n, v) if n in own else v for n, v in given.items()}
-    arguments = dict(zip(given, _common(list(given.values())), strict=True))
+    common = _common([v if _weak(v) else as_parameter(title, n, v) for n, v in given.items()])
+    arguments = dict(zip(given, common, strict=True))
     for alternative in signature.alternatives:
         for name, constraint in alternative.constraints.items():
             check_constant(title, name, arguments[name], constraint, arguments)
@@ -382,7 +404,7 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     bound = {p.name: t for p, t in zip(signature.canonical, tensors, strict=True)}
     result = []
     for declared, tensor in zip(signature.canonical, tensors, strict=True):
-        value = _in_kind(declared, _of_rank(title, declared, tensor), dtype)
+        value = _in_kind(title, declared, _of_rank(title, declared, tensor), dtype)
         origin = source.get(declared.name, "")
         check_constant(title, declared.name, value, declared.constraint, bound, origin)
         result.append(value)
@@ -391,7 +413,7 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
 
 def _common(values: Sequence[Any]) -> list[Node]:
     """Dense nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
-    nodes = [v if _weak(v) else as_tensor(v.toarray() if is_sparse(v) else v) for v in values]
+    nodes = [v if _weak(v) else as_tensor(v) for v in values]
     floats = [n for n in nodes if isinstance(n, Node) and n.dtype in FLOATS]
     dtype = widened(promote(floats)[1]) if floats else "float64"
     result = []
@@ -403,14 +425,27 @@ def _common(values: Sequence[Any]) -> list[Node]:
     return result
 
 
+def as_parameter(title: str, name: str, value: Any, dtype: str | None = None) -> Node:
+    """The value of a parameter as a dense tensor, of a dtype if one is given; errors name the parameter."""
+    try:
+        return as_tensor(value.toarray() if is_sparse(value) else value, dtype)
+    except (DtypeError, ShapeError) as error:
+        raise type(error)(f"`{name}` of `{title}`: {error}") from None
+
+
 def _weak(value: object) -> bool:
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
-def _in_kind(declared: DistributionParameter, tensor: Node, dtype: str) -> Node:
+def _in_kind(title: str, declared: DistributionParameter, tensor: Node, dtype: str) -> Node:
     """Numbers of a continuous set as floats; a set of whole numbers keeps the dtype it was given."""
     if tensor.dtype in FLOATS:
         return tensor
+    if tensor.dtype in COMPLEXES:
+        raise DtypeError(
+            f"`{declared.name}` of `{title}`: real numbers were needed, got {tensor.dtype}: take `pt.real`, `pt.imag`, "
+            "`pt.abs` or `pt.angle`."
+        )
     if declared.constraint.discrete:
         return cast(tensor, "int64" if tensor.dtype == "bool" else widened(tensor.dtype))
     return cast(tensor, dtype)

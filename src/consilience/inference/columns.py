@@ -26,8 +26,12 @@ LOG_DENSITY: Final = "lp"  # of the whole position, where several kernels move p
 class Columns(Record):
     """The statistics of a kernel's transitions.
 
-    `types`: NumPy's name of each statistic's type, in the order of the rows.
-    `roles`: name of the statistic that has a role, for roles that one has.
+    Parameters
+    ----------
+    types : mapping of str to str
+        NumPy's name of each statistic's type, in the order of the rows.
+    roles : mapping of Role to str
+        Name of the statistic that has a role, for roles that one has.
     """
 
     types: Mapping[str, str]

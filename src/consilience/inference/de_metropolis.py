@@ -52,8 +52,12 @@ class DEMetropolisCommand(Record, eq=False):
 class DEMetropolisState:
     """What a chain remembers besides where it is.
 
-    `archive`: past points of all chains, f64[points, dimension].
-    `tune`: number of tuning transitions.
+    Attributes
+    ----------
+    archive : Array
+        Past points of all chains, f64[points, dimension].
+    tune : i64
+        Number of tuning transitions.
     """
 
     proposal: DEProposal

@@ -44,12 +44,20 @@ LONGEST = 2.2
 class DEMetropolisZState:
     """What a chain remembers besides where it is.
 
-    `history`: past points, f64[ARCHIVE, dimension].
-    `points`: how many of its rows are filled.
-    `every`: transitions between two points that are kept; doubled, with every other point dropped, when it is full.
-    `snooker`: probability of a snooker update.
-    `dropped`: share of the history that is forgotten when tuning ends.
-    `tune`: number of tuning transitions.
+    Attributes
+    ----------
+    history : Array
+        Past points, f64[ARCHIVE, dimension].
+    points : i64
+        How many of its rows are filled.
+    every : i64
+        Transitions between two points that are kept; doubled, with every other point dropped, when it is full.
+    snooker : f64
+        Probability of a snooker update.
+    dropped : f64
+        Share of the history that is forgotten when tuning ends.
+    tune : i64
+        Number of tuning transitions.
     """
 
     proposal: DEProposal

@@ -43,11 +43,18 @@ class EllipticalSliceState:
 class EllipticalSliceScratch:
     """Memory of a transition, and the prior.
 
-    `position`: the point looked at, f64[dimension].
-    `normals`: standard normals, f64[dimension].
-    `white`: coordinates in which the prior is a standard normal, f64[dimension].
-    `ellipse`: the draw of the prior that spans the ellipse, f64[dimension].
-    `factor`: lower Cholesky factor of the prior's covariance, f64[dimension, dimension].
+    Attributes
+    ----------
+    position : Array
+        The point looked at, f64[dimension].
+    normals : Array
+        Standard normals, f64[dimension].
+    white : Array
+        Coordinates in which the prior is a standard normal, f64[dimension].
+    ellipse : Array
+        The draw of the prior that spans the ellipse, f64[dimension].
+    factor : Array
+        Lower Cholesky factor of the prior's covariance, f64[dimension, dimension].
     """
 
     position: Array[f64]

@@ -58,8 +58,12 @@ class HmcInfo:
 class HmcState:
     """What a chain remembers besides where it is.
 
-    `path_length`: mean integration time, positive; the metric's scale is its unit.
-    `max_steps`: greatest number of leapfrog steps, at least 1.
+    Attributes
+    ----------
+    path_length : f64
+        Mean integration time, positive; the metric's scale is its unit.
+    max_steps : i64
+        Greatest number of leapfrog steps, at least 1.
     """
 
     warmup: Warmup
@@ -72,9 +76,14 @@ class HmcState:
 class HmcScratch:
     """Memory of a transition.
 
-    `positions`, `gradients`, `drifts`: two points, the last and the one being made, f64[2, stride].
-    `momentum`, `velocity`: f64[dimension].
-    `begin`, `end`: ends of the leapfrog step that diverged, f64[dimension].
+    Attributes
+    ----------
+    positions, gradients, drifts : Array
+        Two points, the last and the one being made, f64[2, stride].
+    momentum, velocity : Array
+        f64[dimension].
+    begin, end : Array
+        Ends of the leapfrog step that diverged, f64[dimension].
     """
 
     positions: Array[f64]

@@ -286,12 +286,20 @@ def prepare(kernel: Kernel) -> None:
 class MarkovChain:
     """One chain of a kernel, or of several in turn.
 
-    `kernel`: what moves it.
-    `density`: the target; records hold addresses only, which are good as long as it is there.
-    `position`: its starting point, float64 (coordinate,).
-    `key`: key of its random numbers, see `streams.chain_key`.
-    `tune`: number of transitions at the beginning in which kernels tune themselves; 0 for none.
-    `stop`: int64 (1,); once it is not 0 the chain ends after at most one more evaluation.
+    Parameters
+    ----------
+    kernel : Kernel
+        What moves it.
+    density : LogDensity
+        The target; records hold addresses only, which are good as long as it is there.
+    position : ndarray
+        Its starting point, float64 (coordinate,).
+    key : int
+        Key of its random numbers, see `streams.chain_key`.
+    tune : int
+        Number of transitions at the beginning in which kernels tune themselves; 0 for none.
+    stop : ndarray
+        Int64 (1,); once it is not 0 the chain ends after at most one more evaluation.
     """
 
     def __init__(

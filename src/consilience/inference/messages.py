@@ -36,9 +36,13 @@ class Rows(Record):
 class Divergences(Record):
     """The divergences of one chain in one window.
 
-    `transitions`: int64 (divergence,): rows of the window.
-    `begins`, `ends`: float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the end
-        may hold numbers that are not finite.
+    Parameters
+    ----------
+    transitions : ndarray
+        Int64 (divergence,): rows of the window.
+    begins, ends : ndarray
+        Float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the end may hold
+        numbers that are not finite.
     """
 
     transitions: NDArray[np.int64]
@@ -49,8 +53,12 @@ class Divergences(Record):
 class ChainTuning(Record):
     """What a chain has learnt.
 
-    `step_size`: step size (for Metropolis: scale of the proposal); NaN for kernels without.
-    `scales`: the metric (for Metropolis: of the proposal).
+    Parameters
+    ----------
+    step_size : float
+        Step size (for Metropolis: scale of the proposal); NaN for kernels without.
+    scales : Scales
+        The metric (for Metropolis: of the proposal).
     """
 
     step_size: float
@@ -65,14 +73,24 @@ class ChainTuning(Record):
 class Segment(Record):
     """What all chains do next.
 
-    `phase`: "tuning": the draws are not kept.
-    `count`: transitions.
-    `commands`: what each chain is told before; empty: nothing new (default ()).
-    `begin`: whether chains evaluate their starting points first (default False).
-    `gradients`: whether the windows should hold gradients (default False).
-    `ahead`: transitions of the segment that follows if nothing else is decided: chains may begin with it (default 0).
-    `anew`: where chains have begun: what one is told that begins once more, elsewhere; None: none may.
-    `elsewhere`: chains that do so before it begins (default ()).
+    Parameters
+    ----------
+    phase : {'tuning', 'sampling'}
+        "tuning": the draws are not kept.
+    count : int
+        Transitions.
+    commands : tuple of Command, default ()
+        What each chain is told before; empty: nothing new.
+    begin : bool, default False
+        Whether chains evaluate their starting points first.
+    gradients : bool, default False
+        Whether the windows should hold gradients.
+    ahead : int, default 0
+        Transitions of the segment that follows if nothing else is decided: chains may begin with it.
+    anew : Command, optional
+        Where chains have begun: what one is told that begins once more, elsewhere; None: none may.
+    elsewhere : tuple of int, default ()
+        Chains that do so before it begins.
     """
 
     phase: Literal["tuning", "sampling"]

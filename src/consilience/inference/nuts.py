@@ -33,16 +33,26 @@ class Trajectory:
     that is an end and the choice at once is stored once. A motion is a momentum together with its velocity,
     in one row of 2 * stride numbers, the momentum first.
 
-    `key`: key of the random numbers for directions and choices.
-    `positions`, `gradients`: f64[SLOTS, stride]; with every gradient its drift, the inverse mass times it.
-    `end_slots`, `end_places`: slots of the two ends, and their places in steps from the start, i64[2]: the earlier end
-        first.
-    `end_motions`: their motions, f64[2, 2 * stride].
-    `momentum_sum`: sum of the momenta of all points, f64[dimension].
-    `log_weight`: log of the sum over all points of exp(start energy - energy).
-    `chosen`: slot of the point chosen so far; its log density, energy and place follow.
-    `turning`: whether the trajectory has turned around.
-    `diverging_from`, `diverging_to`: ends of the leapfrog step that diverged, f64[dimension].
+    Attributes
+    ----------
+    key : i64
+        Key of the random numbers for directions and choices.
+    positions, gradients : Array
+        f64[SLOTS, stride]; with every gradient its drift, the inverse mass times it.
+    end_slots, end_places : Array
+        Slots of the two ends, and their places in steps from the start, i64[2]: the earlier end first.
+    end_motions : Array
+        Their motions, f64[2, 2 * stride].
+    momentum_sum : Array
+        Sum of the momenta of all points, f64[dimension].
+    log_weight : f64
+        Log of the sum over all points of exp(start energy - energy).
+    chosen : i64
+        Slot of the point chosen so far; its log density, energy and place follow.
+    turning : boolean
+        Whether the trajectory has turned around.
+    diverging_from, diverging_to : Array
+        Ends of the leapfrog step that diverged, f64[dimension].
     """
 
     key: i64
@@ -67,14 +77,23 @@ class Trajectory:
 class Growth:
     """The new half that a doubling adds; scratch memory between transitions.
 
-    `tip`, `place`: slot and place of the leaf made last.
-    `motion`: its motion, f64[2 * stride].
-    `begins`, `ends`: of every finished span that waits for its neighbour: the motions of its first and last leaf,
-        f64[greatest depth + 1, 2 * stride].
-    `sums`: and the sum of the momenta of all its leaves, f64[greatest depth + 1, stride].
-    `waiting`: number of these spans.
-    `candidate`: slot of the leaf chosen so far; its log density, energy and place follow.
-    `log_weight`: log of the sum of the leaves' weights.
+    Attributes
+    ----------
+    tip, place : i64
+        Slot and place of the leaf made last.
+    motion : Array
+        Its motion, f64[2 * stride].
+    begins, ends : Array
+        Of every finished span that waits for its neighbour: the motions of its first and last leaf, f64[greatest depth
+        + 1, 2 * stride].
+    sums : Array
+        And the sum of the momenta of all its leaves, f64[greatest depth + 1, stride].
+    waiting : i64
+        Number of these spans.
+    candidate : i64
+        Slot of the leaf chosen so far; its log density, energy and place follow.
+    log_weight : f64
+        Log of the sum of the leaves' weights.
     """
 
     tip: i64
@@ -95,19 +114,32 @@ class Growth:
 class NutsInfo:
     """What happened in one transition, under PyMC's names.
 
-    `depth`: doublings tried.
-    `step_size`, `step_size_bar`: step size used, and the average of dual averaging.
-    `tree_size`, `n_steps`: leapfrog steps taken.
-    `mean_tree_accept`: mean over the leaves of min(1, exp(start energy - energy)).
-    `diverging`: whether the energy error passed its bound.
-    `energy`: energy of the new state.
-    `energy_error`: energy of the new state minus energy at the start.
-    `max_energy_error`: the energy error of greatest size along the trajectory, with its sign.
-    `lp`: log density of the new state.
-    `index_in_trajectory`: where on the trajectory the new state lies, in leapfrog steps from the start.
-    `reached_max_treedepth`: whether the trajectory neither turned around nor diverged.
-    `mean_tree_accept_sym`: mean over the leaves of 2 / (1 + exp|energy - start energy|), which energy gained and energy
-        lost lower alike.
+    Attributes
+    ----------
+    depth : i64
+        Doublings tried.
+    step_size, step_size_bar : f64
+        Step size used, and the average of dual averaging.
+    tree_size, n_steps : f64
+        Leapfrog steps taken.
+    mean_tree_accept : f64
+        Mean over the leaves of min(1, exp(start energy - energy)).
+    diverging : boolean
+        Whether the energy error passed its bound.
+    energy : f64
+        Energy of the new state.
+    energy_error : f64
+        Energy of the new state minus energy at the start.
+    max_energy_error : f64
+        The energy error of greatest size along the trajectory, with its sign.
+    lp : f64
+        Log density of the new state.
+    index_in_trajectory : i64
+        Where on the trajectory the new state lies, in leapfrog steps from the start.
+    reached_max_treedepth : boolean
+        Whether the trajectory neither turned around nor diverged.
+    mean_tree_accept_sym : f64
+        Mean over the leaves of 2 / (1 + exp|energy - start energy|), which energy gained and energy lost lower alike.
     """
 
     depth: i64
@@ -130,7 +162,10 @@ class NutsInfo:
 class Nuts:
     """All that a transition reads and writes.
 
-    `max_treedepth`: greatest number of doublings, at least 1.
+    Attributes
+    ----------
+    max_treedepth : i64
+        Greatest number of doublings, at least 1.
     """
 
     density: Density

@@ -77,10 +77,16 @@ class NutsCommand(Record, eq=False):
 class NutsState:
     """What a chain of NUTS remembers besides where it is.
 
-    `learning`: one of `Learning`.
-    `max_treedepth`: greatest number of doublings.
-    `initializing`: whether it climbs to the typical set when it starts.
-    `searching`: whether `start` searches a step size from where the chain is.
+    Attributes
+    ----------
+    learning : i64
+        One of `Learning`.
+    max_treedepth : i64
+        Greatest number of doublings.
+    initializing : boolean
+        Whether it climbs to the typical set when it starts.
+    searching : boolean
+        Whether `start` searches a step size from where the chain is.
     """
 
     warmup: Warmup

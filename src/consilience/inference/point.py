@@ -21,14 +21,24 @@ from consilience.native.typed_python import Array, FunctionPointer, boolean, f64
 class Point:
     """Where a kernel is among the coordinates that it moves.
 
-    `key`: the chain's key for random numbers.
-    `normals`: `random_normals`: fills an array with standard normals, given key, counter, array and length.
-    `transition`: transitions done so far; the counter of the next one's random numbers.
-    `dimension`: number of coordinates.
-    `stride`: distance between rows of the chain's scratch memory, see `vectors`.
-    `logp`: log density at `position`.
-    `position`: f64[dimension].
-    `gradient`: gradient of the log density at `position`, f64[dimension]; not used by every kernel.
+    Attributes
+    ----------
+    key : i64
+        The chain's key for random numbers.
+    normals : FunctionPointer
+        `random_normals`: fills an array with standard normals, given key, counter, array and length.
+    transition : i64
+        Transitions done so far; the counter of the next one's random numbers.
+    dimension : i64
+        Number of coordinates.
+    stride : i64
+        Distance between rows of the chain's scratch memory, see `vectors`.
+    logp : f64
+        Log density at `position`.
+    position : Array
+        f64[dimension].
+    gradient : Array
+        Gradient of the log density at `position`, f64[dimension]; not used by every kernel.
     """
 
     key: i64

@@ -46,11 +46,18 @@ class StretchInfo:
 class StretchState:
     """What a chain remembers besides the walker that is its draw.
 
-    `count`: number of walkers, even.
-    `positions`: f64[count, dimension].
-    `logps`: log densities, f64[count].
-    `longest`: greatest factor of a stretch, above 1.
-    `radius`: standard deviation of the walkers around the starting point.
+    Attributes
+    ----------
+    count : i64
+        Number of walkers, even.
+    positions : Array
+        f64[count, dimension].
+    logps : Array
+        Log densities, f64[count].
+    longest : f64
+        Greatest factor of a stretch, above 1.
+    radius : f64
+        Standard deviation of the walkers around the starting point.
     """
 
     count: i64

@@ -18,11 +18,18 @@ class Whitener(Record, eq=False):
 
     Rows and columns keep the numbers of their coordinates.
 
-    `columns`: coordinate of each column, in order, int64 (coordinate,).
-    `starts`: of the columns in `rows` and `entries`, int64 (coordinate + 1,).
-    `rows`: coordinates below the diagonal, each later in the order than its column, int32.
-    `entries`: Float64, like `rows`.
-    `diagonal`: of each coordinate, positive, float64 (coordinate,).
+    Parameters
+    ----------
+    columns : ndarray
+        Coordinate of each column, in order, int64 (coordinate,).
+    starts : ndarray
+        Of the columns in `rows` and `entries`, int64 (coordinate + 1,).
+    rows : ndarray
+        Coordinates below the diagonal, each later in the order than its column, int32.
+    entries : ndarray
+        Float64, like `rows`.
+    diagonal : ndarray
+        Of each coordinate, positive, float64 (coordinate,).
     """
 
     columns: NDArray[np.int64]
@@ -54,7 +61,10 @@ class Whitener(Record, eq=False):
 class Whitening:
     """The factor as native code uses it; `dimension` 0 where there is none.
 
-    `inverse`: of the diagonal.
+    Attributes
+    ----------
+    inverse : Array
+        Of the diagonal.
     """
 
     dimension: i64

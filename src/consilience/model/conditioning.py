@@ -207,7 +207,9 @@ def named_in(model: Model, key: Any) -> str:
 def names_in(model: Model, keys: str | Node | Iterable[str | Node]) -> list[str]:
     """Names of one variable or several, each once."""
     keys = plain(keys)
-    listed = [keys] if isinstance(keys, str | Node) else keys
+    listed: Iterable[Any] = [keys] if isinstance(keys, str | Node) else keys
+    if isinstance(listed, bytes) or (isinstance(listed, np.ndarray) and listed.dtype.kind not in "UO"):
+        raise ModelError(f"names of variables, or these themselves, were needed, got {type(keys).__name__}: {keys!r}.")
     return list(dict.fromkeys(named_in(model, key) for key in listed))
 
 

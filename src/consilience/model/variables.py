@@ -315,7 +315,7 @@ class ModelVariables(metaclass=Declaring):
     def lengths_of(self, dims: str | Sequence[str | None]) -> list[Dim | None]:
         """Length per dimension, for distributions that take their shape from `dims`."""
         names = (dims,) if isinstance(dims, str) else tuple(dims)
-        return [None if name is None else self.coordinates.length(name) for name in names]
+        return [None if name is None else self.coordinates.length(name, "`dims`") for name in names]
 
     def dim_length(self, name: str) -> Dim:
         """Length of a dimension, symbolic when data decide it."""

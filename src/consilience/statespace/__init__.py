@@ -14,14 +14,14 @@ from consilience.statespace.components import (
     FrequencySeasonality,
     LevelTrend,
     MeasurementError,
-    Regression,
     TimeSeasonality,
 )
 from consilience.statespace.named_models import ETS, SARIMAX, VARMAX, DynamicFactor
+from consilience.statespace.regressors import Holidays, Regression
 
 __all__ = [
-    "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "LevelTrend",
-    "MeasurementError", "Regression", "TimeSeasonality",
+    "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "Holidays",
+    "LevelTrend", "MeasurementError", "Regression", "TimeSeasonality",
 ]  # fmt: skip
 
 
