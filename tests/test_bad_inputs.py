@@ -91,6 +91,13 @@ SLIPS: dict[str, tuple[Any, str]] = {
         lambda: pm.diagnostics.SummaryTable(["a", "b"], {"mean": np.ones(1)}), "one number for each of the 2 `labels`"
     ),
     "start of an equation": (lambda: pm.ode.DifferentialEquation(abs, [1.0], n_states=1, n_theta=1, t0="x"), "`t0` of"),
+    "axes by a mapping": (lambda: pt.mean([1.0], axis={}), "`mean`.* whole numbers, got dict"),
+    "settings of solve": (lambda: pt.linalg.lu_solve((np.eye(2), [0, 1]), [1.0, 2.0], trans=()), "`trans` must be"),
+    "length of an input": (lambda: pt.imatrix(shape=np.ma.masked_array([1, 2], [True, False])), "`imatrix`"),
+    "covariance": (lambda: pm.gp.cov.ScaledCov(1, 3, abs), "cov_func must be a covariance function"),
+    "flag by place of a decorated function": (lambda: pm.logp(pm.Normal.dist(), 0.0, ()), "`warn_rvs` must be True"),
+    "stored result": (lambda: pm.loo("no such place"), "`data` must be a result or the path of a stored one"),
+    "number of draws": (lambda: pm.draw(pm.Normal.dist(), draws="x"), "`draws` must be a whole number"),
     "number of keys": (lambda: pt.random.split(pt.key(1), 2**63), "`split`: `number` must be a whole number from 0"),
     "names": (lambda: pm.marginalize(pm.modelcontext(None), b"x"), "were needed, got bytes: b'x'"),
     "format": (lambda: pm.sparse.block_diag(np.eye(2), format=3), "`format` must be 'csr' or 'csc', got 3"),

@@ -132,8 +132,7 @@ def checked(
     if not listed:
         return None
     plain = {n: [kind for kind in (int, str) if kind.__name__ in a.split(" | ")] for n, a in listed.items()}
-    code, names = function.__code__, listed.keys()
-    order = code.co_varnames[: code.co_argcount] if noted is None else ("self", *noted)
+    order, names = by_place(function) if noted is None else ("self", *noted), listed.keys()
     places = {place: n for place, n in enumerate(order) if n in listed}
     first = min(places, default=sys.maxsize)
 
@@ -148,6 +147,14 @@ def checked(
                 import_module("consilience.names.bad_arguments").check(thing, name, listed[name], value)
 
     return check
+
+
+def by_place(function: Any) -> tuple[str, ...]:
+    """Names of what a function takes by place; of a decorated one, that of the function inside, if it begins alike."""
+    code = function.__code__
+    own = code.co_varnames[: code.co_argcount]
+    inner = by_place(function.__wrapped__) if isinstance(getattr(function, "__wrapped__", None), FunctionType) else own
+    return inner if inner[: len(own)] == own else own
 
 
 def _written(annotation: object) -> str:

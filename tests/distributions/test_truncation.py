@@ -253,6 +253,20 @@ def test_counts_are_recorded_at_bounds_between_whole_numbers() -> None:
     expected = [stats.poisson(3).cdf(0), *stats.poisson(3).pmf([1, 2, 3, 4]), stats.poisson(3).sf(4)]
     assert_allclose(masses, expected, rtol=1e-12)
     assert_allclose(pd.logp(rv, [0.0, 0.75, 5.0]).eval(ends), -INF)
+    at = np.array([0.25, 0.5, 1.5, 4.0, 4.25])
+    below = np.array([0.0, *stats.poisson(3).cdf([0, 1, 4]), 1.0])
+    assert_allclose(np.exp(pd.logcdf(rv, at).eval(ends)), below, rtol=1e-12)
+    assert_allclose(np.exp(pd.logccdf(rv, at).eval(ends)), 1 - below, rtol=1e-10)
+
+
+def test_draws_of_counts_have_no_bound_between_whole_numbers() -> None:
+    with pm.Model() as model:
+        low = pm.Data("low", 1.0)
+        y = pm.Censored("y", pd.Poisson.dist(3.0), low, shape=100)
+    assert pm.draw(y, random_seed=1).min() == 1
+    pm.set_data({"low": 0.5}, model)
+    with pytest.raises(ParameterError, match="bound must be a whole number, as a count is recorded at it"):
+        pm.draw(y, random_seed=1)
 
 
 def test_bounds_per_element() -> None:

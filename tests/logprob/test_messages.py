@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +103,22 @@ def test_errors_name_the_node_the_line_and_the_way_out(name: str) -> None:
     assert message.startswith("no density follows for ")
     for wanted in (r"written at .*test_messages\.py:\d+", why, instead):
         assert re.search(wanted, message), message
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda size: pm.Flat("inner", size=size),
+        lambda size: pm.Normal("inner") + pm.Normal.dist(size=size),
+        lambda size: pm.Deterministic("inner", pm.Normal.dist(size=size)),
+    ],
+)
+def test_functions_that_make_expressions_add_nothing_to_the_model(made: Any) -> None:
+    with pm.Model() as model:
+        with pytest.raises(pm.ModelError, match=r"`dist` (makes `inner`|asks for the model).*without a name"):
+            pm.CustomDist("y", dist=made, observed=[1.0, 2.0])
+        pm.Normal("x")
+    assert list(model.named) == ["x"]
 
 
 def test_formulas_that_are_missing() -> None:

@@ -5,9 +5,10 @@ A distribution hands its variable to the innermost context. What a context does 
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, cast
 
 from consilience.errors import ModelError
 from consilience.ir import Dim, Node, Shape
@@ -98,6 +99,41 @@ def pop() -> ModelContext:
 def current_or_none() -> ModelContext | None:
     """The innermost context of this thread, None outside all."""
     return _stack.contexts[-1] if _stack.contexts else None
+
+
+class Closed:
+    """A model as a function that makes an expression sees it: all is there, and nothing can be added."""
+
+    def __init__(self, of: ModelContext, title: str) -> None:
+        self._of, self._title = of, title
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._of, name)
+
+    def given_data(self, name: str, *_: Any, **__: Any) -> Any:
+        """ModelError: a distribution asks for its data first of all."""
+        raise self.refusal(f"makes `{name}`, a variable of the model")
+
+    def refusal(self, what: str) -> ModelError:
+        """The error for a function that does more than make an expression."""
+        return ModelError(
+            f"{self._title}: `dist` {what}; inside it write `pm.Normal.dist(mu, size=size)`, without a name, and make "
+            "variables of the model outside."
+        )
+
+
+@contextlib.contextmanager
+def closed(title: str) -> Iterator[None]:
+    """Let the current model, if there is one, take no variables."""
+    model = current_or_none()
+    if model is None:
+        yield
+        return
+    push(cast(ModelContext, Closed(model, title)))
+    try:
+        yield
+    finally:
+        pop()
 
 
 def current(what: str | None = None) -> ModelContext:

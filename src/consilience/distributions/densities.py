@@ -133,9 +133,8 @@ def log_tail(rv: Node, value: TensorLike, formula: str) -> Node:
     bound = _checked(rv, formula)
     node = _value(rv, bound, value)
     support = distribution_of(rv).bound_support
-    if isinstance(support, Whole) and node.dtype in FLOATS:
-        node = floor(node)
-    result: Node = getattr(bound, formula)(node)
+    whole = isinstance(support, Whole) and node.dtype in FLOATS
+    result: Node = getattr(bound, formula)(floor(node) if whole else node)
     before, beyond = (-np.inf, 0.0) if formula == "logcdf" else (0.0, -np.inf)
     if isinstance(support, IntervalConstraint | Whole):
         if node.dtype in FLOATS or not _infinite(support.upper):
@@ -247,7 +246,8 @@ def support_violation(rv: Node, value: TensorLike) -> Node:
     bound = distribution_of(rv, "support_violation")
     node, support = _value(rv, bound, value), bound.bound_support
     if between_whole(rv):
-        return apply("logical_not", logical_and(support.holds(floor(node)), support.holds(apply("ceil", node))))
+        between = logical_and(support.holds(floor(node)), support.holds(apply("ceil", node)))
+        return apply("logical_not", apply("logical_or", support.holds(node), between))
     return apply("logical_not", support.holds(node))
 
 

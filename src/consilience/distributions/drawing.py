@@ -19,7 +19,7 @@ from consilience.backends.modes import Mode, mode_named
 from consilience.backends.request import In, Outputs
 from consilience.distributions.densities import realised_with, undefined
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, GraphError, ShapeError
+from consilience.errors import ArgumentError, ConsilienceWarning, GraphError, ShapeError
 from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.arithmetic import plain
 from consilience.ir.lengths import sources_of
@@ -76,8 +76,8 @@ def draw(
     for named in (mode, compile_kwargs.get("mode") if isinstance(compile_kwargs, Mapping) else None):
         if named is not None:
             mode_named(named)  # without effect, and a name that nobody knows is a slip
-    if draws < 1:
-        raise ValueError(f"`draws` must be at least 1, got {draws}.")
+    if not isinstance(draws, int | np.integer) or draws < 1:
+        raise ArgumentError(f"`draws` must be a whole number, at least 1, got {draws!r}.")
     if told := elsewhere(vars):
         raise TypeError(told)
     vars = plain(vars)

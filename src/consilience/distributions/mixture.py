@@ -87,7 +87,11 @@ class Mixture(Distribution):
                     f"{', '.join(map(text, shapes))}; they must be equal."
                 )
         if len({distribution_of(c).bound_support.discrete for c in self.comp_dists}) > 1:
-            raise ParameterError(f"{self.title}: the components in comp_dists must be all continuous or all discrete.")
+            raise ParameterError(
+                f"{self.title}: the components in comp_dists must be all continuous or all discrete. Masses at numbers "
+                "beside a density are written as a choice: `pm.CustomDist(name, w, a, dist=lambda w, a, size: "
+                "pt.switch(pm.Bernoulli.dist(w, size=size), 0.0, pm.Gamma.dist(a, 1.0, size=size)))`, or as a hurdle."
+            )
         batch = batch_part(self.comp_dists[0].static_shape, distribution_of(self.comp_dists[0]))
         if self._one_batch and not batch:
             raise ShapeError(

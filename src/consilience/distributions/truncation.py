@@ -387,7 +387,12 @@ class Censored(_Between):
         return self._tail(value, "logccdf")
 
     def draw(self, key: Node, shape: Shape) -> Node:
-        return _clipped(drawn(self.of, key, shape), self.lower, self.upper)
+        made = _clipped(drawn(self.of, key, shape), self.lower, self.upper)
+        if made.dtype not in FLOATS or self.of.dtype in FLOATS:
+            return made
+        # A variable of counts has no values between whole numbers, so a bound is not recorded as another number.
+        check = ParameterCheck(self.title, "bound", "a whole number, as a count is recorded at it", 0)
+        return Node(check, made, equal(made, floor(made)), made)
 
     def icdf(self, q: Node) -> Node:
         return _clipped(quantile(self.of, q), self.lower, self.upper)

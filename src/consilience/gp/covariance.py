@@ -161,7 +161,11 @@ class Covariance(BaseCovariance):
             raise ParameterError(f"{said}, the number of columns of X, got {input_dim!r}.")
         self.input_dim = int(input_dim)
         chosen = range(self.input_dim) if active_dims is None else active_dims
-        self.active_dims = tuple(int(column) for column in chosen)
+        try:
+            self.active_dims = tuple(int(column) for column in chosen)
+        except Exception:
+            said = f"{type(self).__name__}: active_dims must be numbers of columns"
+            raise ParameterError(f"{said}, got {active_dims!r}.") from None
         if any(not 0 <= column < self.input_dim for column in self.active_dims) or not self.active_dims:
             raise ShapeError(
                 f"{type(self).__name__}: active_dims {list(self.active_dims)} must be columns from 0 to "

@@ -166,6 +166,12 @@ def _checked(function: Function, name: str, owner: str) -> Function:
     return function
 
 
+def _covariance(given: BaseCovariance, owner: str) -> BaseCovariance:
+    if not isinstance(given, BaseCovariance):
+        raise ParameterError(f"{owner}: cov_func must be a covariance function of `pm.gp.cov`, got {given!r}.")
+    return given
+
+
 class WarpedInput(Covariance):
     """`cov_func` at `warp_func(X, *args)`.
 
@@ -201,7 +207,7 @@ class WarpedInput(Covariance):
         active_dims: Sequence[int] | None = None,
     ) -> None:
         super().__init__(input_dim, active_dims)
-        self.cov_func, self.args = cov_func, _arguments(args)
+        self.cov_func, self.args = _covariance(cov_func, type(self).__name__), _arguments(args)
         self.w = _checked(warp_func, "warp_func", "WarpedInput")
 
     def _warped(self, X: Node) -> Node:
@@ -252,7 +258,7 @@ class ScaledCov(Covariance):
         active_dims: Sequence[int] | None = None,
     ) -> None:
         super().__init__(input_dim, active_dims)
-        self.cov_func, self.args = cov_func, _arguments(args)
+        self.cov_func, self.args = _covariance(cov_func, type(self).__name__), _arguments(args)
         self.scaling_func = _checked(scaling_func, "scaling_func", "ScaledCov")
 
     def _scale(self, X: Node) -> Node:

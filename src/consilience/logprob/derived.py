@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from consilience.distributions import context
 from consilience.distributions.constraints import (
     Constraint,
     IntervalConstraint,
@@ -332,7 +333,8 @@ def generated_variable(
 
 
 def _made(title: str, function: Callable[..., Any], parameters: Sequence[Node], size: Shape | None) -> Node:
-    made = function(*parameters, size)
+    with context.closed(title):
+        made = function(*parameters, size)
     if isinstance(made, Node) and is_measurable(written_out([held(made)[0]])[0]):
         return made
     raise TypeError(

@@ -343,6 +343,8 @@ def modelcontext(model: Model | None = None) -> Model:
     if model is not None:
         return model
     current = context.current_or_none()
+    if isinstance(current, context.Closed):
+        raise current.refusal("asks for the model")
     if not isinstance(current, Model):
         if told := around():
             raise ModelError(told)

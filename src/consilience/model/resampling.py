@@ -76,7 +76,7 @@ def resampling(
     random = {v.name: v.node for v in (*model.variables, *model.marginalized)}
     deterministics = {**model.named_deterministics, **model.conditional_deterministics}
     known = [*random, *deterministics]
-    for argument, names in (("var_names", outputs), ("sample_vars", sample_vars), ("freeze_vars", freeze_vars)):
+    for argument, names in (("sample_vars", sample_vars), ("freeze_vars", freeze_vars), ("var_names", outputs)):
         unknown = [n for n in names if n not in known]
         if unknown:
             raise ModelError(f"`{argument}` names {unknown}, but the model's variables are {known}.")

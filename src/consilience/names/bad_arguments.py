@@ -31,7 +31,7 @@ from consilience.errors import (
     ParameterError,
 )
 
-ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
+ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError, np.ma.MAError)
 # Deliberate errors about what was given, of places that need not know names; those about models name variables.
 NAMELESS: Final = (GraphError, ParameterError, TypeError, IndexError, AttributeError)
 VARIABLE: Final = "This is the variable"  # a note that says which one, and nothing of arguments

@@ -7,10 +7,10 @@ integers, axes from the front. Lengths, which may be known at run time only, are
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import SupportsIndex, TypeAlias, TypeGuard
 
-from consilience.errors import AxisError, ShapeError
+from consilience.errors import ArgumentError, AxisError, ShapeError
 from consilience.ir import Dimension, Node, Shape, constant_value
 from consilience.ir.side_tables import describe
 
@@ -30,6 +30,8 @@ def integers(given: object) -> tuple[int, ...]:
         raise ShapeError(f"an axis must be known before a call, got {describe(plain)}.")
     if is_integer(plain):
         return (operator.index(plain),)
+    if isinstance(plain, Mapping):  # an empty one has no elements that would be refused
+        raise ArgumentError(f"axes are whole numbers, got {type(plain).__name__}.")
     return tuple(operator.index(i) for i in plain)  # type: ignore[attr-defined]  # a sequence, or an error says so
 
 

@@ -31,6 +31,8 @@ class Component(StateSpace):
 
     def __init__(self, name: str) -> None:
         super().__init__()
+        if not isinstance(name, str):
+            raise ParameterError(f"{self.title}: name must be text, got {name!r}.")
         self.name = name
 
     @property

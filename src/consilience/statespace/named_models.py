@@ -36,6 +36,13 @@ def _whole(title: str, name: str, order: Sequence[int], count: int) -> tuple[int
     return tuple(int(k) for k in found)
 
 
+def _names(title: str, what: str, given: Sequence[str]) -> tuple[str, ...]:
+    found = tuple(given)
+    if isinstance(given, str) or any(not isinstance(name, str) for name in found):
+        raise ParameterError(f"{title}: {what} must be names of series, got {given!r}.")
+    return found
+
+
 def _polynomial(coefficients: Node | None, count: int, step: int, sign: float) -> list[Node | float]:
     """1 + sign * (c_1 L^step + c_2 L^(2 step) + …), by powers of L."""
     found: list[Node | float] = [1.0, *[0.0] * (count * step)]
@@ -240,7 +247,8 @@ class VARMAX(StateSpace):
     ) -> None:
         super().__init__()
         self.p, self.q = _whole(self.title, "order", order, 2)
-        self.names, self.exog_names = tuple(endog_names), tuple(exog_state_names)
+        self.names = _names(self.title, "endog_names", endog_names)
+        self.exog_names = _names(self.title, "exog_state_names", exog_state_names)
         if not self.p + self.q or not self.names:
             raise ParameterError("VARMAX: an order above 0 and the names of the series are needed.")
         if trend not in ("n", "c"):
@@ -449,8 +457,10 @@ class DynamicFactor(StateSpace):
 
     def __init__(self, k_factors: int, factor_order: int, endog_names: Sequence[str], error_order: int = 0) -> None:
         super().__init__()
-        self.k, self.order, self.names = k_factors, factor_order, tuple(endog_names)
-        (self.error_order,) = _whole(self.title, "error_order", (error_order,), 1)
+        (self.k,) = _whole(self.title, "k_factors", [k_factors], 1)
+        (self.order,) = _whole(self.title, "factor_order", [factor_order], 1)
+        (self.error_order,) = _whole(self.title, "error_order", [error_order], 1)
+        self.names = _names(self.title, "endog_names", endog_names)
         if k_factors < 1 or factor_order < 1 or len(self.names) < k_factors:
             raise ParameterError(
                 f"DynamicFactor: at least one factor, order 1 and a series for each factor are needed, got {k_factors} "

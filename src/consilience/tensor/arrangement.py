@@ -608,7 +608,7 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
     >>> pt.is_flat(pt.dvector("x"))
     True
     """
-    return var.ndim == operator.index(ndim)
+    return as_tensor(var).ndim == operator.index(ndim)
 
 
 def get_vector_length(v: TensorLike) -> int:

@@ -114,7 +114,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
 
 
 def histogram_bin_edges(
-    a: TensorLike, bins: Any = 10, range: tuple[TensorLike, TensorLike] | None = None, weights: None = None
+    a: TensorLike, bins: Any = 10, range: tuple[TensorLike, TensorLike] | None = None, weights: TensorLike | None = None
 ) -> Node:
     """The ends of the intervals in which `histogram` counts: one more than there are intervals.
 
@@ -125,7 +125,7 @@ def histogram_bin_edges(
         A number of intervals of equal width, or a vector of ascending ends.
     range : tuple of (TensorLike, TensorLike), optional
         Least and greatest edge.
-    weights : None, optional
+    weights : TensorLike, optional
         Taken for NumPy's sake; ends do not depend on them.
 
     Returns
@@ -145,6 +145,8 @@ def histogram_bin_edges(
     >>> pt.histogram_bin_edges([0.0, 1.0, 2.0], bins=2).eval().tolist()
     [0.0, 1.0, 2.0]
     """
+    if weights is not None:
+        as_tensor(weights)  # which is checked alone
     return _edges(flatten(a), bins, range)[0]
 
 

@@ -7,7 +7,9 @@ are taken and change nothing: NaN and infinity in a matrix spread to its factors
 
 from __future__ import annotations
 
-from consilience.errors import ShapeError
+from typing import SupportsIndex
+
+from consilience.errors import ArgumentError, ShapeError
 from consilience.ir import Node
 from consilience.ir.dimension import maximum, minimum
 from consilience.ir.side_tables import describe
@@ -282,6 +284,8 @@ def lu_solve(
     >>> pt.linalg.lu_solve(pt.linalg.lu_factor([[4.0, 2.0], [2.0, 5.0]]), [6.0, 7.0]).eval().tolist()
     [1.0, 1.0]
     """
+    if not isinstance(trans, SupportsIndex) or trans not in (0, 1, 2):
+        raise ArgumentError(f"`lu_solve`: `trans` must be True, False, 0, 1 or 2, got {trans!r}.")
     packed, right = as_tensor(LU_and_pivots[0]), as_tensor(b)
     vectors = right.ndim == 1 or b_ndim == 1
     if vectors:

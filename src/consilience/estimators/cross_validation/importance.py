@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from consilience.cluster.workers import Workers
 from consilience.diagnostics.variables import pieces, unread
+from consilience.errors import ArgumentError
 from consilience.estimators.cross_validation.refits import arviz, axes_of
 
 WITHOUT: Final = ("log_weights", "pareto_k", "log_jacobian", "mixture")
@@ -80,6 +82,10 @@ def loo(
     >>> bool(abs(pm.loo(result).elpd - -6.5) < 0.5)
     True
     """
+    if isinstance(data, str) and "://" not in data and not Path(data).exists():
+        raise ArgumentError(
+            f"`loo`: `data` must be a result or the path of a stored one; there is nothing at {data!r}."
+        )
     known = data["log_likelihood"].data_vars if "log_likelihood" in getattr(data, "children", ()) else {}
     name = var_name if var_name is not None or len(known) != 1 else str(next(iter(known)))
     in_parts = name in known and (executor is not None or unread(known[name]))
