@@ -23,6 +23,7 @@ from consilience.run.engine import Chains
 from consilience.run.handle import Running
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
+from consilience.run.remedies.coordinates import Coordinates
 from consilience.run.result import Run
 from consilience.run.supervisor import Keep, Supervisor
 from consilience.run.threads.chain_worker import ChainWorker
@@ -51,7 +52,7 @@ def launch(
     work: float | None = None,
     listeners: Iterable[Listener] = (),
     keep: Keep | None = None,
-    other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
+    other_coordinates: Callable[[NDArray[np.float64], Coordinates, float], Supervisor | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
     curvature: Callable[[], SparseCurvature] | None = None,
     executor: Any = None,

@@ -15,6 +15,7 @@ from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
 from consilience.record import replace
 from consilience.run import Monitored, Running, launch
+from consilience.run.remedies.coordinates import Coordinates
 from consilience.run.supervisor import Supervisor
 from consilience.run.threads.thread_pool import threads
 from consilience.sample.monitoring import monitored_of, properness
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from consilience.inference.curvature import SparseCurvature
 
 Floats = npt.NDArray[np.float64]
-OtherCoordinates: TypeAlias = Callable[[Floats, bool], Supervisor | None]
+OtherCoordinates: TypeAlias = Callable[[Floats, Coordinates, float], Supervisor | None]
 """See `run.launch`."""
 Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordinates | None], Running]
 """An engine with its settings: density, starting points (or so many, where they are put somewhere later), plan."""

@@ -33,6 +33,7 @@ class ModelPlan(RunPlan):
     summed_values how many values of such without end are summed, by name, as draws came near to where fewer would end
     centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
     fields       that move in units of their scale: the centredness and middle of each by name; None: there are none
+    transported  block of variables in coordinates of their own, by `model.transport`; None: there is none
     store        where the draws are written to
     """
 
@@ -47,12 +48,19 @@ class ModelPlan(RunPlan):
     summed_values: Mapping[str, int] | None = None
     centredness: Mapping[str, Any] | None = None
     fields: Mapping[str, Any] | None = None
+    transported: Mapping[str, Any] | None = None
     store: str | None = None
 
     @property
     def all_centredness(self) -> dict[str, Any]:
         """Of hierarchies and of fields, by name."""
         return {**(self.centredness or {}), **{name: degree for name, (degree, _) in (self.fields or {}).items()}}
+
+    @property
+    def rewritten(self) -> tuple[str, ...]:
+        """Names of variables that are written by others."""
+        block = (self.transported or {}).get("names", ())
+        return (*(self.centredness or ()), *(self.fields or ()), *block)
 
     @property
     def of_the_run(self) -> dict[str, Any]:

@@ -298,6 +298,12 @@ def in_parallel(function: Callable[[Array], Array], rows: Array) -> Array:
         return np.concatenate([function(first), *(future.result() for future in futures)])
 
 
+def _transported(work: Work) -> dict[str, str]:
+    """The factor of the block that moved in coordinates of its own, by name of its variables."""
+    block = work.plan.transported or {"names": (), "kind": ""}
+    return dict.fromkeys(block["names"], block["kind"])
+
+
 def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]:
     """What explains the run and lets it be repeated."""
     density = work.density
@@ -320,6 +326,7 @@ def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]
         "marginalized": json.dumps(work.plan.marginalized),
         "integrated": json.dumps(density.integrated),
         "centredness": json.dumps(work.plan.all_centredness),
+        "transported": json.dumps(_transported(work)),
         "diverged_before": json.dumps(_diverged_before(run)),
         "notes": json.dumps([*run.notes, *run.moves]),
         "regions": json.dumps(_regions(work)),

@@ -35,8 +35,10 @@ from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
 from consilience.record import replace
 from consilience.run import Listener, Run, Running
+from consilience.run.forecast import seconds
 from consilience.run.handle import interrupts_stop
 from consilience.run.lock_step import ChEES
+from consilience.run.remedies.coordinates import Coordinates
 from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Begin, Floats, OtherCoordinates
@@ -52,6 +54,12 @@ if TYPE_CHECKING:
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
 TROUBLED: Final = (*FAILED, "converged_with_divergences")
+# A block in coordinates of its own: evaluations of a chain in these, and seconds until they are compiled; transitions
+# that a chain would have yet to make otherwise; and how many times as many as there are, where draws have failed.
+EVALUATIONS: Final = 6000
+COMPILATION: Final = 1.5
+TRANSITIONS: Final = 500
+FURTHER: Final = 40
 MORE_VALUES: Final = 2  # times that a run begins again, as its steps diverged where sums stop
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
@@ -118,56 +126,91 @@ class Work:
         self.running = begin(density, points, plan, other)
         self.running.supervisor.keep = checkpoint
 
-    def in_other_coordinates(self, draws: Floats, tuning: bool) -> Supervisor | None:
+    def in_other_coordinates(self, draws: Floats, of: Coordinates, length: float) -> Supervisor | None:
         """The run to go on with, given draws (chain, draw, coordinate); None where they ask for no other coordinates.
 
-        Those of `tuning` tell of large fields alone. The density of this run is that of the new coordinates from then
-        on, and its checkpoint is that of the new run.
+        The density of this run is that of the new coordinates from then on, and its checkpoint is that of the new run.
+
+        `of`: what may get other coordinates. `length`: evaluations in a transition.
         """
         try:
-            return self.context.run(self._recoordinated, draws, tuning)
+            return self.context.run(self._recoordinated, draws, of, length)
         except ConsilienceError as error:  # the run goes on as it was, and says so at its end
             note = f"hierarchies and fields stay in the model's own coordinates: {error}"
             self.notes += [note] if note not in self.notes else []
             return None
 
-    def _recoordinated(self, draws: Floats, tuning: bool) -> Supervisor | None:
+    def _recoordinated(self, draws: Floats, of: Coordinates, length: float) -> Supervisor | None:
         from consilience.model import scale_mixtures  # few models need these
         from consilience.model.fields import large, moved, suited
 
+        tuning = of == "fields"
         if tuning and not self.plan.fields and not large(self._moved):
             return None
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
+        if of != "fields" and self.plan.transported is None and (block := self._with_block(flat, of, length)):
+            points = draws[np.linspace(0, len(draws) - 1, self.points).astype(int), -1]
+            other = self.in_other_coordinates if of == "block" else None
+            return self._begin_again(block, points, other).supervisor
+        if of == "block":
+            return None
         if tuning:
-            known, values = self._with_fields(flat)
+            known, values = self._in_own_coordinates(flat)
             before = self.plan.fields or {}
             fields = suited(known, {name: a[None] for name, a in values.items()}, any_scale=False)
             if not any(name not in before or moved(own, before[name], values[name]) for name, own in fields.items()):
                 return None
             centredness = {}
         else:
-            values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
-            less = less_centred(self._moved, values) | scale_mixtures.suited(self._moved, values)
-            fields = suited(self._moved, values)
+            known, values = self._in_own_coordinates(flat) if self.plan.transported else self._as_moved(flat)
+            values = {name: a[None] for name, a in values.items()}
+            less = less_centred(known, values) | scale_mixtures.suited(known, values)
+            fields = suited(known, values)
             centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
         if not centredness and not fields:
             return None
         plan = replace(
-            self.plan, centredness=centredness or None, fields={**(self.plan.fields or {}), **fields} or None
+            self.plan,
+            centredness=centredness or None,
+            fields={**(self.plan.fields or {}), **fields} or None,
+            transported=None,
         )
         # Chains that did not come to the neck of a hierarchy begin wide; those of a field are where they should be.
         points = None if centredness else draws[np.linspace(0, len(draws) - 1, self.points).astype(int), -1]
         other = self.in_other_coordinates if tuning else None
         return self._begin_again(plan, points, other).supervisor
 
-    def _with_fields(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
-        """The model that the chains move in, but with fields in the model's own units, and its variables' values."""
-        values = self.density.expand(positions, False)
-        if not self.plan.fields:
-            return self._moved, values
-        return rewritten(self.model, replace(self.plan, fields=None)), {
-            **values, **self.density.expand(positions, list(self.plan.fields))
-        }  # fmt: skip
+    def _with_block(self, positions: Floats, of: Coordinates, length: float) -> ModelPlan | None:
+        """The plan by which a block of variables moves in coordinates of its own, where that pays."""
+        from consilience.model.transport import operations, suited, transportable
+
+        if self.plan.marginalized or not transportable(self._moved):
+            return None
+        known, values = self._as_moved(positions)
+        chosen = suited(known, values)
+        if chosen is None:
+            return None
+        plan = replace(self.plan, transported=chosen)
+        times = operations(rewritten(self.model, plan)) / operations(known)
+        work, dimension = self.density.work, positions.shape[1]
+        before, after = seconds(work, dimension), seconds(None if work is None else times * work, dimension)
+        chains, made = self.running.chains, len(positions)
+        ahead = FURTHER * made if of == "all" else TRANSITIONS * chains
+        pays = COMPILATION + EVALUATIONS * chains * after < ahead * length * before
+        return plan if pays else None
+
+    def _as_moved(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
+        """The model that the chains move in, and its variables' values."""
+        return self._moved, self.density.expand(positions, False)
+
+    def _in_own_coordinates(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
+        """The same with fields in the model's own units, and a block in the model's own coordinates."""
+        known, values = self._as_moved(positions)
+        names = [*(self.plan.fields or ()), *(self.plan.transported or {}).get("names", ())]
+        if not names:
+            return known, values
+        own = rewritten(self.model, replace(self.plan, fields=None, transported=None))
+        return own, {**values, **self.density.expand(positions, names)}
 
     @property
     def name(self) -> str:
@@ -195,8 +238,12 @@ class Work:
         else:
             from consilience.model.fields import standardized
 
-            free, values = self._with_fields(points)
-            places = density.unconstrained({**values, **standardized(free, plan.fields or {}, values)})
+            free, values = self._in_own_coordinates(points)
+            values |= standardized(free, plan.fields or {}, values)
+            if plan.transported:  # in the middle of what the others leave to the block
+                block = [s for s in density.layout.stretches if s.variable.name not in values]
+                values |= {s.variable.name: np.zeros((len(points), *s.shape)) for s in block}
+            places = density.unconstrained(values)
         running = self.begin(density, places, plan, other_coordinates)
         if self.checkpoint is not None:
             assert isinstance(self.kernel, Kernel)
@@ -423,6 +470,10 @@ def rewritten(model: Model, plan: ModelPlan) -> Model:
         from consilience.model.tails import sum_at_least
 
         sum_at_least(model, plan.summed_values)
+    if plan.transported is not None:
+        from consilience.model.transport import transport  # few models need it
+
+        made = transport(made, plan.transported)
     if plan.fields is not None:
         from consilience.model.fields import rescale  # few models need it
 

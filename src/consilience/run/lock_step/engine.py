@@ -35,6 +35,7 @@ from consilience.run.lock_step.settings import COLUMNS, ChEES
 from consilience.run.lock_step.tuner import ChEESCommand, ChEESTuner
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
+from consilience.run.remedies.coordinates import Coordinates
 from consilience.run.supervisor import Supervisor
 
 Array = npt.NDArray[Any]
@@ -55,7 +56,7 @@ def launch(
     device: Any = None,
     precision: str = "float64",
     climb: bool = True,
-    other_coordinates: Callable[[Floats, bool], Supervisor | None] | None = None,
+    other_coordinates: Callable[[Floats, Coordinates, float], Supervisor | None] | None = None,
     work: float | None = None,
 ) -> Running:
     """A run of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.
