@@ -42,7 +42,7 @@ from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.record import Record
 
-TOGETHER: Final = 16  # elements that act on each other, from which on a block is worth it
+TOGETHER: Final = 20  # elements that act on each other, from which on a block is worth it
 FEWER: Final = 10  # times as few elements as independent ones, with which a variable stays out of their block
 ALONE: Final = 100  # elements that are independent given all others
 DRAWS: Final = 200  # of which averages are taken at most

@@ -149,7 +149,7 @@ class Engine(ABC):
     ) -> tuple[ChainProgress, ...]:
         """Where the chains are."""
 
-    # --- what the supervisor's thread calls
+    # --- what the run's own thread calls
 
     @contextmanager
     def working(self) -> Iterator[None]:

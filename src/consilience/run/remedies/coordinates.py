@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from consilience.run.verdicts import MANY, least_needed
 
 if TYPE_CHECKING:
     from consilience.run.attempt import Attempt
-    from consilience.run.course import RunCourse
+    from consilience.run.course import Leg, RunCourse
 
 # What may get other coordinates: large fields, a block of variables that are nearly normal, or anything.
-Coordinates: TypeAlias = Literal["fields", "block", "all"]
+Recoordinated: TypeAlias = Literal["fields", "block", "all"]
 LONG: Final = 32  # evaluations a transition, from which on coordinates are looked at while chains tune
 MANY_EARLY: Final = 0.05  # divergences in a transition of a window of tuning
 MOST_FIELDS: Final = 4  # times that fields get other coordinates
+SAID_OF_BLOCKS: Final = (
+    "a block of variables is nearly normal given the others: tuning again in coordinates that follow these"
+)
 SAID: Final = "partially non-centred coordinates suit the draws better: tuning and sampling again in them"
 
 
@@ -37,15 +40,7 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
         hard = (course.chains.at_the_end or not look.at_end) and _is_far(attempt, look.size)
     if not hard:
         return None
-    attempt.asked_for_coordinates = True
-    if course.monitored.present_normals() is not None:  # separate regions: draws of all of them tell of none
-        return None
-    draws = attempt.draws()
-    made = (course.spent - attempt.began) / course.price  # a transition counts as an evaluation
-    successor = course.other_coordinates(draws, "all", made / (draws.shape[0] * draws.shape[1]))
-    if successor is None:
-        return None
-    return Restart("coordinates", SAID, successor=successor)
+    return _restart(attempt.in_other_coordinates())
 
 
 def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart | None:
@@ -72,9 +67,7 @@ def transport_block(course: RunCourse, windows: Mapping[int, Window], spent: int
     due = course.tuned - made < course.plan.min_tune <= course.tuned and not course.restarts
     if not due or not _may_ask_early(course) or spent < LONG * made * len(windows):
         return None
-    successor = _successor(course, windows, "block", spent)
-    said = "a block of variables is nearly normal given the others: tuning again in coordinates that follow these"
-    return None if successor is None else Restart("block", said, successor=successor)
+    return _restart(_successor(course, windows, "block", spent))
 
 
 def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent: int) -> Restart | None:
@@ -91,8 +84,15 @@ def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent:
         return None
     if sum(w.statistics[place].sum() for w in windows.values()) < MANY_EARLY * made * len(windows):
         return None
-    successor = _successor(course, windows, "all", spent)
-    return None if successor is None else Restart("coordinates", SAID, successor=successor)
+    return _restart(_successor(course, windows, "all", spent))
+
+
+def _restart(leg: Leg | None) -> Restart | None:
+    """With a leg: coordinates of a block are left again where draws fail in them, too; others are not."""
+    if leg is None:
+        return None
+    left = leg.course.other_coordinates is not None
+    return Restart("block", SAID_OF_BLOCKS, successor=leg) if left else Restart("coordinates", SAID, successor=leg)
 
 
 def _may_ask_early(course: RunCourse) -> bool:
@@ -101,7 +101,7 @@ def _may_ask_early(course: RunCourse) -> bool:
     return course.other_coordinates is not None and arrived and course.monitored.present_normals() is None
 
 
-def _successor(course: RunCourse, windows: Mapping[int, Window], of: Coordinates, spent: int = 0) -> Any:
+def _successor(course: RunCourse, windows: Mapping[int, Window], of: Recoordinated, spent: int = 0) -> Leg | None:
     assert course.other_coordinates is not None
     draws = np.stack([window.draws for window in windows.values()])
     return course.other_coordinates(draws, of, spent / max(draws.shape[0] * draws.shape[1], 1))

@@ -130,7 +130,7 @@ class ThreadEngine(Engine):
     def tuning(self, chain: int) -> ChainTuning:
         return self.workers[chain].chain.tuning()
 
-    # --- the supervisor's own thread --------------------------------------------------------------------------
+    # --- the run's own thread --------------------------------------------------------------------------
 
     @contextmanager
     def working(self) -> Iterator[None]:
