@@ -26,6 +26,7 @@ _NAMES: Final = {
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.compile": "get_default_mode get_mode",
+    "consilience.datasets": "load_data",
     "consilience.diagnostics": "summary",
     "consilience.distributions": " ".join(
         [

@@ -172,17 +172,8 @@ class Attempt:
 
     def draws(self, numbers: int = MOST_COPIED) -> Matrix:
         """Draws (chain, draw, coordinate) in a copy: all, or evenly spread ones with at most so many numbers."""
-        most = max(1, numbers // (len(self.chains) * self.course.chains.dimension))
-        places = np.arange(self.count - 1, -1, -max(1, -(-self.count // most)))[::-1]  # with the last
-        found = np.empty((len(self.chains), len(places), self.course.chains.dimension))
-        begin = 0
-        for some in self.windows:
-            end = begin + len(some[self.chains[0]].draws)
-            here = slice(*np.searchsorted(places, [begin, end]).tolist())
-            for chain, c in enumerate(self.chains):
-                np.take(some[c].draws, places[here] - begin, axis=0, out=found[chain, here], mode="clip")
-            begin = end
-        return found
+        parts = [{c: w.draws for c, w in some.items()} for some in self.windows]
+        return spread(parts, self.chains, self.course.chains.dimension, numbers)[0]
 
     @property
     def divergences(self) -> int:
@@ -445,3 +436,24 @@ class Attempt:
         made._watch_anew(made._new_monitor(state["nearness"]))
         made._catch_up()
         return made
+
+
+def spread(
+    parts: Sequence[Mapping[int, Matrix]], chains: Sequence[int], dimension: int, numbers: int
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Of parts (draw, coordinate) by chain evenly spread draws (chain, draw, coordinate), and which these are.
+
+    They are at most so many numbers, and the last draw is one of them.
+    """
+    lengths = [len(some[chains[0]]) for some in parts]
+    count = sum(lengths)
+    most = max(1, numbers // max(1, len(chains) * dimension))
+    places = np.arange(count - 1, -1, -max(1, -(-count // most)))[::-1]  # with the last
+    found = np.empty((len(chains), len(places), dimension))
+    begin = 0
+    for some, length in zip(parts, lengths, strict=True):
+        here = slice(*np.searchsorted(places, [begin, begin + length]).tolist())
+        for chain, c in enumerate(chains):
+            np.take(some[c], places[here] - begin, axis=0, out=found[chain, here], mode="clip")
+        begin += length
+    return found, places

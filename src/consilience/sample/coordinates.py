@@ -72,5 +72,5 @@ def rewritten(model: Model, coordinates: ChainCoordinates) -> Model:
     if made is not model:
         made.coordinates = model.coordinates
         derived = [name for name in made.conditional_deterministics if name not in model.conditional_deterministics]
-        made.recovers = (*coordinates.marginalized, *derived)
+        made.recovers = tuple(dict.fromkeys((*coordinates.marginalized, *derived)))
     return made

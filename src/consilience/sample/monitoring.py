@@ -47,7 +47,8 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
             f"{[v.name for v in model.free] + list(derived)}."
         )
     left = MOST_ELEMENTS
-    drawn_again = [name for name in derived if name in {*(v.name for v in model.marginalized), *plan.marginalized}]
+    again = {*(v.name for v in model.marginalized), *plan.coordinates.marginalized}
+    drawn_again = [name for name in derived if name in again]
     named = dict.fromkeys((*plan.monitor, *written))
     for name in drawn_again:
         size = math.prod(density.shape_of(name)[0])

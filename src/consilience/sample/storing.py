@@ -151,6 +151,7 @@ def about(run: ModelRun) -> dict[str, Any]:
         "seed": run.seed,
         "sampler": type(run.kernel).__name__,
         "resumed": run.resumed,
+        "checkpoint": None if run.keep is None else str(run.keep.path),
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from consilience.errors import ConsilienceError, SamplingError
 from consilience.output.storage.datatree import tree_of
 from consilience.output.storage.journal import Journal, finite
+from consilience.run.attempt import spread
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
 from consilience.sample.storing import ProcessReport, about
@@ -21,6 +22,8 @@ from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
+    from consilience.inference.messages import Matrix
+    from consilience.run.attempt import Attempt
     from consilience.sample.model_run import ModelRun
 
 NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
@@ -51,38 +54,39 @@ class LiveSource(TreeSource):
         if self._count < 0 or now < self._due or self._run.finished:
             return
         run = copy.copy(self._run)  # whose coordinates are not exchanged meanwhile
-        count = run.drawn or 0
+        attempt = run.attempt
+        taken = 0 if attempt is None else attempt.count
+        draws, statistics = run.engine.under_way() if attempt is not None else ({}, {})
+        if attempt is None or attempt.count != taken or not set(attempt.chains) <= set(draws):
+            draws, statistics = {}, {}  # these draws are taken in meanwhile
+        count = taken + len(next(iter(draws.values()), ()))
         if count != self._count:
-            if count:
-                self._copy(run)
+            if attempt is not None and count:
+                self._copy(run, attempt, draws, statistics)
             else:
                 self.take(tree_of({}))
             self._count = count
         self._due = now + max(SELDOM, (time.monotonic() - now) / SHARE)
 
-    def _copy(self, run: ModelRun) -> None:
-        """Take over evenly spread draws and their statistics."""
-        attempt, columns = run.attempt, run.course.chains.columns
-        if attempt is None:
-            return
+    def _copy(
+        self, run: ModelRun, attempt: Attempt, draws: Mapping[int, Matrix], statistics: Mapping[int, Matrix]
+    ) -> None:
+        """Take over evenly spread draws and their statistics, with those of the segment under way."""
         windows, chains = list(attempt.windows), attempt.chains
-        size = len(chains) * run.course.chains.dimension
-        draws = attempt.draws(max(NUMBERS, FEWEST * size))
-        ends = np.cumsum([len(some[chains[0]].draws) for some in windows])
-        stride = max(1, -(-int(ends[-1]) // draws.shape[1]))
-        places = np.arange(ends[-1] - 1, -1, -stride)[::-1][-draws.shape[1] :]
-        parts = []
-        for some, end in zip(windows, ends, strict=True):
-            begin = end - len(some[chains[0]].draws)
-            here = places[slice(*np.searchsorted(places, [begin, end]))] - begin
-            parts.append(np.stack([some[c].statistics[:, here] for c in chains]))
-        table = np.concatenate(parts, axis=2)
-        statistics = name_statistics(table, columns)
-        groups = {"posterior": named(run, draws, True)}
-        if table.shape[2] == draws.shape[1]:  # no window came meanwhile
-            groups["sample_stats"] = dict(statistics)
+        parts = [{c: w.draws for c, w in some.items()} for some in windows] + ([draws] if draws else [])
+        tables = [{c: w.statistics for c, w in some.items()} for some in windows] + ([statistics] if draws else [])
+        dimension = run.course.chains.dimension
+        chosen, places = spread(parts, chains, dimension, max(NUMBERS, FEWEST * len(chains) * dimension))
+        of_places, begin = [], 0
+        for some in tables:
+            end = begin + some[chains[0]].shape[1]
+            here = places[slice(*np.searchsorted(places, [begin, end]).tolist())] - begin
+            of_places.append(np.stack([some[c][:, here] for c in chains]))
+            begin = end
+        statistics_of_all = name_statistics(np.concatenate(of_places, axis=2), run.course.chains.columns)
+        groups = {"posterior": named(run, chosen, True), "sample_stats": dict(statistics_of_all)}
         self.take(tree_of(groups, {**run.model.coords, "chain": list(chains)}, run.model.named_vars_to_dims))
-        self.stride = stride
+        self.stride = int(places[1] - places[0]) if len(places) > 1 else 1
 
     def end(self, result: Any) -> None:
         """Show the result from now on."""
