@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.diagnostics import mcse_mean
 from consilience.errors import ModelError
+from consilience.events import Restarted
 from consilience.model import model_density
 from consilience.model.transport import suited, transport, transportable
+from tests.cutting import stopping
 
 Build = Callable[[np.random.Generator], None]
 
@@ -176,3 +179,19 @@ def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
     for name, own in (("mu", mu), ("tau", np.exp(log_tau))):
         draws = found.posterior[name].values
         assert abs(draws.mean() - (posterior * own).sum()) < 5 * mcse_mean(draws)
+
+
+def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"random_seed": 1, "progressbar": False}
+    unbroken = pm.sample(model=few_counts(), cores=1, **settings)
+    tree = pm.sample(
+        model=few_counts(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, Restarted), **settings
+    )
+    attempts = 1
+    while tree.status == "interrupted":
+        attempts += 8
+        tree = pm.resume(tmp_path / "run", few_counts(), callback=stopping(attempts), progressbar=False)
+    assert attempts > 1
+    np.testing.assert_array_equal(tree.posterior["a"], unbroken.posterior["a"])
+    for name in ("status", "gradients", "restarts", "transported"):
+        assert tree.posterior.attrs[name] == unbroken.posterior.attrs[name], name

@@ -14,11 +14,11 @@ from typing import Final
 import numpy as np
 
 from consilience.analysis.separability import links
-from consilience.elimination import NamedVariable
+from consilience.elimination import NamedVariable, acts
 from consilience.elimination.addends import total
 from consilience.elimination.polynomial import degrees
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.ir import Node, constant, constant_value, substitute, tensor_input
 from consilience.ops.elementwise import StopGradient, apply, cast
 from consilience.ops.index import getitem
 from consilience.ops.linalg import cholesky, diagonal, solve_triangular
@@ -54,16 +54,12 @@ class NormalIntegral(Record, eq=False):
 
 def is_quadratic(term: Node, leaves: Sequence[Node]) -> bool:
     """Whether a log density is a quadratic function of all leaves together, or does not depend on them."""
-    return not _acts(term, leaves) or _curvature([term], leaves) is not None
+    return not acts(term, leaves) or _curvature([term], leaves) is not None
 
 
 def listed(variables: Sequence[NamedVariable]) -> str:
     """Names of variables, for messages."""
     return " and ".join(f"`{v.name}`" for v in variables)
-
-
-def _acts(node: Node, leaves: Sequence[Node]) -> bool:
-    return not set(leaves).isdisjoint(topological([node]))
 
 
 def _size(leaf: Node) -> int:
@@ -109,7 +105,7 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = 
     slope = gradient(value, point)
     direction = tensor_input(point.dtype, point.static_shape)
     (moved,) = simplify([gradient(reduce("sum", slope * direction), point)])
-    if _acts(moved, [point]):
+    if acts(moved, [point]):
         if degrees([value], [point])[0] > 2:
             return None
         (moved,) = simplify(substitute([moved], {point: constant(np.zeros(point.static_shape), point.dtype)}))
@@ -164,7 +160,7 @@ def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOth
     """Of the sum of the terms; None where it is not quadratic in the leaves, or does not bend."""
     separable = len(leaves) == 1 and is_separable(terms, leaves[0])
     known = _curvature(terms, leaves, separable)
-    if known is None or not _acts(known.moved, [known.direction]):
+    if known is None or not acts(known.moved, [known.direction]):
         return None
     factor = _diagonal(known) if separable else _factor(known)
     # A step from zero, and one more from there, which takes away what the first one rounded. Derivatives pass through
@@ -293,7 +289,7 @@ def is_separable(terms: Sequence[Node], leaf: Node) -> bool:
     """Whether elements are independent of each other given all others."""
     needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
     return all(
-        needed <= {link.axis for link in (links(term, leaf) or {}).values()} for term in terms if _acts(term, [leaf])
+        needed <= {link.axis for link in (links(term, leaf) or {}).values()} for term in terms if acts(term, [leaf])
     )
 
 

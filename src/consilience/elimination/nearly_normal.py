@@ -13,10 +13,11 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.elimination import acts
 from consilience.elimination.addends import total
 from consilience.elimination.gaussian_integral import NormalGivenOthers, conditional
 from consilience.elimination.polynomial import degrees, linear_parts
-from consilience.ir import Node, constant, substitute, tensor_input, topological
+from consilience.ir import Node, constant, substitute, tensor_input
 from consilience.ops.reduce import reduce
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
@@ -44,8 +45,7 @@ class TermsByForm(Record, eq=False):
 
 def terms_by_form(terms: Sequence[Node], leaves: Sequence[Node]) -> TermsByForm:
     """The terms that depend on the leaves, by what they are in these."""
-    inside = set(leaves)
-    acting = [term for term in terms if not inside.isdisjoint(topological([term]))]
+    acting = [term for term in terms if acts(term, leaves)]
     found = TermsByForm(list(leaves), [], [])
     for term, degree in zip(acting, degrees(acting, leaves), strict=True):
         if degree <= 2:

@@ -13,8 +13,7 @@ from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, density_of_data, support_of
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.random_variable import distribution_of
-from consilience.elimination.conjugate import family_of, statistics_of
-from consilience.elimination.integrals import Integral, acts
+from consilience.elimination import acts
 from consilience.elimination.marginal import placeholders
 from consilience.elimination.polynomial import degrees, multipliers
 from consilience.errors import ModelError
@@ -118,6 +117,8 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[s
 
 def _times(model: Model, names: Sequence[str]) -> float:
     """How many times the operations of the density as it is are worth an integral that was written."""
+    from consilience.elimination.integrals import Integral  # few models need it
+
     made = without(model, names)
     terms = made.cache.get(TERMS)
     if terms is None:  # it could not be written
@@ -187,6 +188,8 @@ def _is_joint(terms: ModelTerms, variable: FreeVariable) -> bool:
 
 
 def _is_conjugate(terms: ModelTerms, variable: FreeVariable, others: Sequence[str]) -> bool:
+    from consilience.elimination.conjugate import family_of, statistics_of  # few models need these
+
     leaf = terms.leaves[variable.name]
     acting = [term for term in terms.all if acts(term, [leaf])]
     if family_of(support_of(variable.node)) is None or any(acts(term, [leaf]) for term in terms.batches):

@@ -16,6 +16,7 @@ import numpy as np
 from consilience.distributions import Normal
 from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of
+from consilience.elimination import acts
 from consilience.elimination.addends import total
 from consilience.elimination.gaussian_integral import NormalGivenOthers, is_separable, parted
 from consilience.elimination.nearly_normal import (
@@ -116,7 +117,7 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]
             # A product with a variable of the block would be split; a term that was normal would be so no more.
             split = not read <= set(topological(parts))
             worse = bool(found) and any(
-                term not in bent and _acts(term, [terms.leaves[name] for name in found]) for term in now
+                term not in bent and acts(term, [terms.leaves[name] for name in found]) for term in now
             )
             wide = any(len(one.predictors) > MOST_PREDICTORS for one in block.bent)
             if split or worse or wide or now & priors or not _joined(block, terms.leaves[variable.name]):
@@ -128,16 +129,12 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]
     return tuple(v.name for v in model.free if v.name in found)
 
 
-def _acts(term: Node, leaves: Sequence[Node]) -> bool:
-    return not set(leaves).isdisjoint(topological([term]))
-
-
 def _joined(block: TermsByForm, leaf: Node) -> bool:
     """Whether a variable acts on what bends, or on others of the block: it would be an ordinary coordinate else."""
-    if any(_acts(one.term, [leaf]) for one in block.bent):
+    if any(acts(one.term, [leaf]) for one in block.bent):
         return True
     others = [own for own in block.leaves if own is not leaf]
-    return any(_acts(term, [leaf]) and _acts(term, others) for term in block.quadratic)
+    return any(acts(term, [leaf]) and acts(term, others) for term in block.quadratic)
 
 
 def _block(model: Model, names: Sequence[str]) -> _BlockTerms:
