@@ -8,6 +8,7 @@ from typing import Any, Self
 from consilience.distributions.constraints import cholesky_factor, positive_definite, positive_semidefinite, real_vector
 from consilience.distributions.distribution import Continuous, derived, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, maximum, sqrt, square, where
+from consilience.distributions.parameters import as_parameter, truth
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, Shape
 from consilience.ir.dimension import product
@@ -59,12 +60,13 @@ class ByCovariance(Continuous):
         **named : TensorLike
             The same by name.
         """
+        lower = truth(cls.title, "lower", lower)
         if method not in ("cholesky", "svd", "eigh"):
             raise ParameterError(f"{cls.title}: method must be 'cholesky', 'svd' or 'eigh', got {method!r}.")
         if method != "cholesky" and cls is MvNormal and named.keys().isdisjoint(("chol", "tau")):
             return SemidefiniteMvNormal.dist(*parameters, shape=shape, size=size, **named)
         if not lower and named.get("chol") is not None:
-            named["chol"] = matrix_transpose(as_tensor(named["chol"]))
+            named["chol"] = matrix_transpose(as_parameter(cls.title, "chol", named["chol"]))
         return super().dist(*parameters, shape=shape, size=size, **named)
 
     def event_shape(self) -> Shape:

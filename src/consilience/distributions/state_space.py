@@ -15,7 +15,7 @@ from consilience.distributions.constraints import matrix_with_gaps, positive_sem
 from consilience.distributions.distribution import Continuous, parameter, static
 from consilience.distributions.initial_states import initial_moments
 from consilience.distributions.mathematics import maximum, sqrt
-from consilience.distributions.parameters import length, named_arguments
+from consilience.distributions.parameters import as_parameter, length, named_arguments
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.recursion import along
 from consilience.distributions.shapes import broadcast, same_shape, spread, steps_from
@@ -23,7 +23,7 @@ from consilience.distributions.states import RANKS, following, times
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Dim, Node, Shape, constant, constant_value, is_leaf, topological
 from consilience.ops import Item
-from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.elementwise import cast
 from consilience.ops.factorisations import Eigh
 from consilience.ops.index import At, IndexUpdate, SliceIndex, getitem
 from consilience.ops.linalg import diagonal, matmul, matrix_transpose
@@ -115,7 +115,11 @@ class LinearGaussianStateSpace(Continuous):
         for name in "TZHQ":
             if given.get(name) is None:
                 raise TypeError(f"{cls.title} needs `{name}`.")
-        matrices = {name: as_tensor(given.pop(name), "float64") for name in "TZHQRcd" if given.get(name) is not None}
+        matrices = {
+            name: as_parameter(cls.title, name, given.pop(name), "float64")
+            for name in "TZHQRcd"
+            if given.get(name) is not None
+        }
         for name, matrix in matrices.items():
             least = (1 if name in "cd" else 2) + (name in moving)
             if matrix.ndim < least:

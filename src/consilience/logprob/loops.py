@@ -79,14 +79,9 @@ def _draws(op: Op) -> bool:
 class DrawingStep(Record):
     """A loop, written on leaves.
 
-    Parameters
-    ----------
-    carried : dict of TensorVariable to tuple of (TensorVariable, TensorVariable)
-        Leaf -> its value before the first step, and the next one.
-    sequences : dict of TensorVariable to TensorVariable
-        Leaf -> the tensor whose elements along the first axis it takes.
-    elements : list of TensorVariable
-        What a step gives, per trace.
+    `carried`: leaf -> its value before the first step, and the next one.
+    `sequences`: leaf -> the tensor whose elements along the first axis it takes.
+    `elements`: what a step gives, per trace.
     """
 
     carried: dict[Node, tuple[Node, Node]]
@@ -130,10 +125,7 @@ def _step(loop: Node) -> DrawingStep:
 def _as_variables(loop: Node, items: Mapping[Node, int]) -> list[Node]:
     """What stands for results of a loop: random variables for those that are random, quiet loops for others.
 
-    Parameters
-    ----------
-    items : mapping of TensorVariable to int
-        Each result as it was written, and its position.
+    `items`: each result as it was written, and its position.
     """
     scan = loop.op
     assert isinstance(scan, Scan)
@@ -394,14 +386,9 @@ def _refuse_latent(nodes: Sequence[Node], why: str) -> None:
 class _States:
     """Values that a loop carries, at all steps, where the values of what it draws are known.
 
-    Parameters
-    ----------
-    given : mapping of TensorVariable to TensorVariable
-        What a step gives -> its value, an expression of leaves.
-    origins : mapping of TensorVariable to TensorVariable
-        Random variables of a step -> their values.
-    over : dict of TensorVariable to TensorVariable
-        Leaf -> its values at all steps, along a first axis.
+    `given`: what a step gives -> its value, an expression of leaves.
+    `origins`: random variables of a step -> their values.
+    `over`: leaf -> its values at all steps, along a first axis.
     """
 
     def __init__(

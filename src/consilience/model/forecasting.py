@@ -39,16 +39,10 @@ Array = npt.NDArray[Any]
 class Horizon(Record):
     """The times of a forecast.
 
-    Parameters
-    ----------
-    dim : str or None
-        The dimension of time, where variables have one.
-    past : int
-        Number of times with data.
-    periods : int
-        Number of times behind them.
-    symbols : frozenset of Atom
-        Lengths of data along time, as far as they are symbolic.
+    `dim`: the dimension of time, where variables have one.
+    `past`: number of times with data.
+    `periods`: number of times behind them.
+    `symbols`: lengths of data along time, as far as they are symbolic.
     """
 
     dim: str | None
@@ -153,12 +147,8 @@ def forecast(
 class _Beyond:
     """Expressions of a model for the whole time.
 
-    Parameters
-    ----------
-    leaves : mapping of str to TensorVariable
-        Inputs for draws of the free variables.
-    later : mapping of TensorVariable to TensorVariable
-        Data -> those of the whole time.
+    `leaves`: inputs for draws of the free variables.
+    `later`: data -> those of the whole time.
     """
 
     def __init__(

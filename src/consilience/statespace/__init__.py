@@ -6,8 +6,8 @@ states, components, residuals, forecasts and impulse responses with labels.
 
 from typing import Any
 
-from consilience import absent
 from consilience.first_use import guard
+from consilience.names import absent
 from consilience.statespace.components import (
     Autoregressive,
     Cycle,
