@@ -329,6 +329,10 @@ class Work:
 
             run = explained(self, run)
         result = tree(self, run)
+        if any(v.has_trees for v in self.model.free):
+            from consilience.sample.bart import remember_fit  # few models have trees
+
+            remember_fit(self.model, result)
         if "log_likelihood" in self.plan.extras:
             from consilience.sample.predictive import compute_log_likelihood
 
