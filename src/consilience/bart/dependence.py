@@ -21,7 +21,7 @@ SMOOTH = 200
 """Points of a smoothed curve."""
 
 
-class Drawing(Record, eq=False):
+class CurveStyle(Record, eq=False):
     """How curves are drawn; see `plot_pdp`."""
 
     smooth: bool
@@ -111,7 +111,7 @@ def plot_pdp(
     >>> pm.bart.plot_pdp.__name__
     'plot_pdp'
     """
-    how = Drawing(smooth, smooth_kwargs, grid, sharey, figsize, ax)
+    how = CurveStyle(smooth, smooth_kwargs, grid, sharey, figsize, ax)
 
     def draw(own: Any, points: Array, curves: Array, discrete: bool) -> None:
         mean = curves.mean(axis=2)  # over rows
@@ -174,7 +174,7 @@ def plot_ice(
     >>> pm.bart.plot_ice.__name__
     'plot_ice'
     """
-    how = Drawing(smooth, smooth_kwargs, grid, sharey, figsize, ax)
+    how = CurveStyle(smooth, smooth_kwargs, grid, sharey, figsize, ax)
 
     def draw(own: Any, points: Array, curves: Array, discrete: bool) -> None:
         lines = curves.mean(axis=0)
@@ -198,7 +198,7 @@ def _dependence(
     func: Callable[[Array], Array] | None,
     samples: int,
     random_seed: Any,
-    how: Drawing,
+    how: CurveStyle,
     instances: int | None,
     draw: Callable[[Any, Array, Array, bool], None],
 ) -> Any:

@@ -65,6 +65,7 @@ def found_variable(model: Model | None, var: Any, result: Any = None) -> FreeVar
 
 
 def words_of(result: Any, variable: FreeVariable) -> Array:
+    """The trees of a variable in a result, float64 (chain, draw, word)."""
     words = written(result, variable.name)
     if words is None:
         raise ModelError(
