@@ -407,6 +407,10 @@ class ModelRun(Run):
 
             found = explained(self, found)
         result = tree(self, found)
+        if any(v.has_trees for v in self.model.free):
+            from consilience.sample.bart import remember_fit  # few models have trees
+
+            remember_fit(self.model, result)
         if "log_likelihood" in self.plan.extras:
             from consilience.sample.derived import compute_log_likelihood
 
