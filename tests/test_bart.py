@@ -106,9 +106,13 @@ def test_trees_go_to_files_and_predict_from_there(fitted: Any, tmp_path: Path) -
     np.testing.assert_array_equal(found, pm.bart.predict(result, X[:9], model=model))
 
 
-def test_functions_are_watched_at_their_rows(fitted: Any) -> None:
-    with fitted[0], pytest.warns(ConvergenceWarning):
-        checked = pm.sample(50, tune=50, chains=2, random_seed=1, progressbar=False)
+def test_functions_are_watched_at_their_rows() -> None:
+    X, _, y = friedman(150)
+    with pm.Model():
+        mu = pm.BART("mu", X, y, m=20)
+        pm.Normal("y", mu, 1.0, observed=y)
+        with pytest.warns(ConvergenceWarning):
+            checked = pm.sample(50, tune=50, chains=2, random_seed=1, progressbar=False)
     assert checked.status != "converged"
     assert "mu[" in checked.reason
 

@@ -79,7 +79,7 @@ def test_a_run_is_followed_paused_asked_for_more_and_stopped(seen: Seen) -> None
         page.fill("input[aria-label='More effective draws']", "3000")
         page.click("button:has-text('more effective draws')")
         page.wait_for_selector("text=Asked for: more")
-        assert run._work.plan.rule.target_ess < 1e7
+        assert run._run.plan.rule.target_ess < 1e7
         page.once("dialog", lambda dialog: dialog.accept())
         page.click("button:has-text('Stop')")
         assert run.wait(60).posterior.sizes["draw"] > 400

@@ -21,19 +21,17 @@ from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start
 from consilience.inference.streams import BACKFITTING, purpose_key
+from consilience.inference.tree_moves import change, draw_leaves, grow, lift, prune
 from consilience.inference.trees import (
     LEAF,
     LEVELS,
+    MOST_LEAVES,
+    OPTIONS,
     SLOTS,
     UNUSED,
     TreeRows,
     Trees,
-    change,
-    draw_leaves,
-    grow,
-    lift,
     place_rows,
-    prune,
     rounded,
     toss,
     write_trees,
@@ -45,6 +43,8 @@ from consilience.native.typed_python import Array, boolean, f64, i8, i64, native
 from consilience.record import Record
 
 PROBES = 8
+MOVES = 3
+"""Of each tree in one sweep."""
 
 
 class TreePrior(Record, eq=False):
@@ -314,20 +314,34 @@ def renew(
     outputs = rows.outputs
     begin = ensemble * outputs * n
     base = tree * SLOTS
-    keep(trees, scratch, tree)
+    if not scratch.quadratic:
+        keep(trees, scratch, tree)
     used = rows.used
     changed = 0
     lift(rows, trees, tree)
-    for _ in range(2):
+    for _ in range(MOVES):
         u = toss(rows)
-        if u < 0.3:
+        if u < 0.15:
             changed += 1 if grow(rows, trees, tree) else 0
-        elif u < 0.6:
+        elif u < 0.3:
             changed += 1 if prune(rows, trees, tree) else 0
         else:
-            changed += 1 if change(rows, trees, tree) else 0
+            changed += 1 if change(rows, trees, tree, u < 0.6) else 0
     draw_leaves(rows, trees, tree)
     places = rows.places[tree * n :]
+    if scratch.quadratic:
+        for k in range(outputs):
+            own = trees.value[base * outputs + k :]
+            score = rows.score[k * n :]
+            curvature = rows.curvature[k * n :]
+            position = point.position[begin + k * n :]
+            for i in range(n):
+                new = own[i64(places[i]) * outputs]
+                score[i] -= curvature[i] * new
+                position[i] += new
+        info.changed += changed
+        info.accepted += 1.0
+        return
     gain = 0.0  # of the quadratic
     for k in range(outputs):
         own = trees.value[base * outputs + k :]
@@ -343,22 +357,20 @@ def renew(
             gain += move * (score[i] - curvature[i] * (old + 0.5 * move))
             score[i] -= curvature[i] * new
             position[i] += move
-    if not scratch.quadratic:
-        level = evaluate(density, point.position, scratch.gradient)
-        if log(toss(rows)) < level - point.logp - gain:
-            point.logp = level
-        else:
-            for k in range(outputs):
-                for i in range(n):
-                    old = scratch.kept.value[i64(scratch.kept_places[i]) * outputs + k]
-                    move = trees.value[(base + i64(places[i])) * outputs + k] - old
-                    rows.score[k * n + i] += rows.curvature[k * n + i] * move
-                    point.position[begin + k * n + i] -= move
-            put_back(trees, scratch, tree)
-            rows.used = used
-            return
-    info.changed += changed
-    info.accepted += 1.0
+    level = evaluate(density, point.position, scratch.gradient)
+    if log(toss(rows)) < level - point.logp - gain:
+        point.logp = level
+        info.changed += changed
+        info.accepted += 1.0
+        return
+    for k in range(outputs):
+        for i in range(n):
+            old = scratch.kept.value[i64(scratch.kept_places[i]) * outputs + k]
+            move = trees.value[(base + i64(places[i])) * outputs + k] - old
+            rows.score[k * n + i] += rows.curvature[k * n + i] * move
+            point.position[begin + k * n + i] -= move
+    put_back(trees, scratch, tree)
+    rows.used = used
 
 
 @native
@@ -382,6 +394,10 @@ def step_bart(point: Point, state: BARTState, scratch: BARTScratch, density: Den
     info.accepted = 0.0
     for ensemble in range(scratch.ensembles):
         if approximate(point, state, scratch, density, ensemble):
+            if scratch.quadratic:  # each tree adds its own part
+                size = rows.outputs * rows.rows
+                for i in range(ensemble * size, (ensemble + 1) * size):
+                    point.position[i] = scratch.offset
             for tree in range(ensemble * scratch.count, (ensemble + 1) * scratch.count):
                 renew(point, state, scratch, density, info, tree, ensemble)
     info.accepted /= float(scratch.count * scratch.ensembles)
@@ -454,6 +470,7 @@ class BARTStep(Kernel):
         prior = self._prior(block)
         columns, n = prior.codes.shape
         width = 1 + 2 * prior.outputs
+        most = MOST_LEAVES * width
         rows = TreeRows(
             rows=n,
             columns=columns,
@@ -472,10 +489,15 @@ class BARTStep(Kernel):
             curvature=vectors.vector(),
             score=vectors.vector(),
             sums=np.zeros(SLOTS * width),
-            table=np.zeros(LEVELS * width),
-            chances=np.zeros(4 * LEVELS),
-            side=np.zeros(width),
+            table=np.zeros(LEVELS * most),
+            parts=np.zeros(most * OPTIONS),
+            exponents=np.zeros(OPTIONS),
+            chances=np.zeros(OPTIONS),
             whole=np.zeros(width),
+            start=np.zeros(most),
+            number=np.zeros(SLOTS, np.int64),
+            lefts=np.zeros(n + 1, np.int8),
+            rights=np.zeros(n + 1, np.int8),
             chosen=np.zeros(SLOTS + 1, np.int64),
             members=np.zeros(n + 1, np.int64),
             count=0,

@@ -1,21 +1,24 @@
-"""Sums of regression trees in flat arrays: rules that split rows, and moves of one tree given all others.
+"""Sums of regression trees in flat arrays: rules that split rows, their prior, and trees as words.
 
-Covariates as small whole numbers, and for each row the slope and curvature of a log likelihood that is quadratic in the
-sum, enter; trees that a Metropolis move leaves invariant leave. Where that likelihood comes from stays outside.
-Sources: Chipman, George, McCulloch (1998; 2010). Rules are drawn from their weights with the leaves integrated out.
+Covariates as small whole numbers enter; leaves of rows, prior probabilities and written trees leave. Moves of trees are
+in `tree_moves`. Source: Chipman, George, McCulloch (1998).
 """
 
 from __future__ import annotations
 
 from consilience.inference.streams import uniform
-from consilience.native.mathematics import bits_float, exp, float_bits, inf, log, sqrt
+from consilience.native.mathematics import bits_float, exp, float_bits, log
 from consilience.native.random import random_normal
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, native, record
 
 SLOTS = 127
 """Nodes of one tree at most: the root and 63 pairs of children, which fit into one byte."""
+MOST_LEAVES = 12
+"""Leaves below a node whose rule is changed."""
 LEVELS = 128
 """Room for the values of one covariate, which are numbered from 0."""
+OPTIONS = 264
+"""Room for the cuts of one covariate, each with missing values on either side; no power of 2, which caches dislike."""
 MISSING = 127
 """Number of a missing value."""
 CONTINUOUS = 0
@@ -86,11 +89,19 @@ class TreeRows:
     sums : Array
         Number of rows, curvatures and scores of a slot, f64[slot, 1 + 2 output].
     table : Array
-        The same by value of a covariate, f64[level, 1 + 2 output].
-    chances : Array
-        Of cuts, f64[2 level].
-    side, whole : Array
-        Sums on one side of a cut, and of both, f64[1 + 2 output].
+        The same by value of a covariate, f64[level, 1 + 2 output], or as `tree_moves.tabulate_below` has it.
+    parts : Array
+        Sums of the leaves below a node for each cut, f64[leaf, 1 + 2 output, option].
+    exponents, chances : Array
+        Of cuts, f64[option].
+    whole : Array
+        Sums of both sides of a cut, f64[1 + 2 output].
+    start : Array
+        Sums of all leaves below a node if all rows go right.
+    number : Array
+        Numbers of the leaves below a node, i64[slot].
+    lefts, rights : Array
+        Leaves to which `members` go from the left and the right child of a node, i8[row].
     chosen : Array
         Slots to choose from, i64[slot].
     members, count : Array, i64
@@ -121,9 +132,14 @@ class TreeRows:
     score: Array[f64]
     sums: Array[f64]
     table: Array[f64]
+    parts: Array[f64]
+    exponents: Array[f64]
     chances: Array[f64]
-    side: Array[f64]
     whole: Array[f64]
+    start: Array[f64]
+    number: Array[i64]
+    lefts: Array[i8]
+    rights: Array[i8]
     chosen: Array[i64]
     members: Array[i64]
     count: i64
@@ -228,6 +244,19 @@ def growable(rows: TreeRows, trees: Trees, base: i64, node: i64) -> boolean:
 
 
 @native
+def available(rows: TreeRows, trees: Trees, base: i64, node: i64) -> f64:
+    """Prior probability of the columns that have some rule for a node."""
+    found = 0.0
+    before = 0.0
+    for column in range(rows.columns):
+        own = rows.cumulative[column] - before
+        if own > 0.0 and rules_at(rows, trees, base, node, column) > 0:
+            found += own
+        before = rows.cumulative[column]
+    return found
+
+
+@native
 def split_level(rows: TreeRows, depth: i64) -> f64:
     """Prior probability that a node of some depth splits, where it can."""
     level = rows.alpha
@@ -266,203 +295,6 @@ def draw_column(rows: TreeRows, trees: Trees, base: i64, node: i64) -> i64:
 
 
 @native
-def evidence(rows: TreeRows, sums: Array[f64]) -> f64:
-    """Log likelihood of rows with these sums in one leaf, whose value is integrated out."""
-    found = 0.0
-    for k in range(rows.outputs):
-        precise = sums[1 + 2 * k] + rows.precision
-        score = sums[2 + 2 * k]
-        found += 0.5 * (log(rows.precision / precise) + score * score / precise)
-    return found
-
-
-@native
-def gather(rows: TreeRows, tree: i64, first: i64, second: i64) -> None:
-    """Put the numbers of the rows that lie in either of two slots, or in one and -1, into `members`."""
-    n = rows.rows
-    places = rows.places[tree * n :]
-    count = 0
-    for i in range(n):
-        place = places[i]
-        rows.members[count] = i
-        count += (1 if place == first else 0) + (1 if place == second else 0)
-    rows.count = count
-
-
-@native
-def tabulate(rows: TreeRows, column: i64) -> None:
-    """Sums by value of a column, over `members`."""
-    width = 1 + 2 * rows.outputs
-    n = rows.rows
-    for k in range(rows.levels[column] * width):
-        rows.table[k] = 0.0
-    for k in range(width):
-        rows.table[MISSING * width + k] = 0.0
-    codes = rows.codes[column * n :]
-    if rows.outputs == 1:
-        for m in range(rows.count):
-            i = rows.members[m]
-            at = i64(codes[i]) * 3
-            rows.table[at] += 1.0
-            rows.table[at + 1] += rows.curvature[i]
-            rows.table[at + 2] += rows.score[i]
-        return
-    for m in range(rows.count):
-        i = rows.members[m]
-        at = i64(codes[i]) * width
-        rows.table[at] += 1.0
-        for k in range(rows.outputs):
-            rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
-            rows.table[at + 2 + 2 * k] += rows.score[k * n + i]
-
-
-@native
-def weigh(rows: TreeRows, which: i64) -> f64:
-    """Exponent of the likelihood of both sides of a cut; the factor before it goes to `chances`. -inf: too few rows."""
-    left = rows.side
-    whole = rows.whole
-    if left[0] < float(rows.fewest) or whole[0] - left[0] < float(rows.fewest):
-        rows.chances[which] = 0.0
-        return -inf
-    exponent = 0.0
-    factor = 1.0
-    for k in range(rows.outputs):
-        curvature = left[1 + 2 * k]
-        score = left[2 + 2 * k]
-        first = curvature + rows.precision
-        second = whole[1 + 2 * k] - curvature + rows.precision
-        rest = whole[2 + 2 * k] - score
-        both = rows.precision / (first * second)
-        factor *= rows.precision * both
-        exponent += 0.5 * (score * score * second + rest * rest * first) * both / rows.precision
-    rows.chances[which] = sqrt(factor)
-    return exponent
-
-
-@native
-def try_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64, subset: i64) -> f64:
-    """Log of the mean likelihood of all cuts of a column at a node, the leaves integrated out; -inf if none is allowed.
-
-    Its rows are `members`.
-    `chances` are then those of the cuts, in order; where some values are missing, those with missing values left and
-    right follow each other. Of subsets this is the one given, without its missing values or, from bit 62 on, with.
-    """
-    width = 1 + 2 * rows.outputs
-    count = rules_at(rows, trees, tree * SLOTS, node, column)
-    tabulate(rows, column)
-    kind = rows.kinds[column]
-    missing = rows.missing[column]
-    lost = MISSING * width
-    levels = rows.levels[column]
-    for k in range(width):
-        total = rows.table[lost + k]
-        for c in range(levels):
-            total += rows.table[c * width + k]
-        rows.whole[k] = total
-        rows.side[k] = 0.0
-    greatest = -inf
-    options = 0
-    exponents = rows.chances[2 * LEVELS :]
-    if kind == SUBSET:
-        count = 1
-        mask = subset & ((1 << 62) - 1)
-        for c in range(levels):
-            if (mask >> c) & 1 == 1:
-                for k in range(width):
-                    rows.side[k] += rows.table[c * width + k]
-        if missing == 1 and (subset >> 62) & 1 == 0:
-            for k in range(width):
-                rows.side[k] += rows.table[lost + k]
-        exponents[0] = weigh(rows, 0)
-        greatest = exponents[0]
-        options = 1
-    else:
-        last = rows.high if kind == CONTINUOUS else levels
-        for c in range(rows.low if kind == CONTINUOUS else 0, last):
-            allowed = True
-            if kind == CONTINUOUS:
-                for k in range(width):
-                    rows.side[k] += rows.table[c * width + k]
-            else:
-                allowed = (rows.mask >> c) & 1 == 1
-                for k in range(width):
-                    rows.side[k] = rows.table[c * width + k]
-            if allowed and kind == CONTINUOUS and missing == 0 and options > 0 and rows.table[c * width] == 0.0:
-                exponents[options] = exponents[options - 1]  # the cut parts the rows as the one before
-                rows.chances[options] = rows.chances[options - 1]
-                options += 1
-            elif allowed:
-                if missing == 1:
-                    for k in range(width):
-                        rows.side[k] += rows.table[lost + k]
-                    exponents[options] = weigh(rows, options)
-                    greatest = max(greatest, exponents[options])
-                    options += 1
-                    for k in range(width):
-                        rows.side[k] -= rows.table[lost + k]
-                exponents[options] = weigh(rows, options)
-                greatest = max(greatest, exponents[options])
-                options += 1
-        if missing == 1:
-            count *= 2
-    if greatest == -inf:
-        return -inf
-    total = 0.0
-    for o in range(options):
-        if exponents[o] > greatest - 40.0:
-            rows.chances[o] *= exp(exponents[o] - greatest)
-            total += rows.chances[o]
-        else:
-            rows.chances[o] = 0.0
-    return greatest + log(total / float(count))
-
-
-@native
-def draw_rule(rows: TreeRows, column: i64) -> i64:
-    """A cut by its chances, and whether missing values go right from bit 62 on; none for subsets."""
-    missing = rows.missing[column]
-    kind = rows.kinds[column]
-    first = rows.low if kind == CONTINUOUS else 0
-    last = rows.high if kind == CONTINUOUS else rows.levels[column]
-    total = 0.0
-    options = 0
-    for c in range(first, last):
-        if kind == CONTINUOUS or (rows.mask >> c) & 1 == 1:
-            for _ in range(1 + missing):
-                total += rows.chances[options]
-                options += 1
-    rest = toss(rows) * total
-    option = 0
-    found = 0
-    going = True
-    for c in range(first, last):
-        if going and (kind == CONTINUOUS or (rows.mask >> c) & 1 == 1):
-            for side in range(1 + missing):
-                if going and rows.chances[option] > 0.0:
-                    found = c | (side << 62)
-                    rest -= rows.chances[option]
-                    going = rest >= 0.0
-                option += 1
-    return found
-
-
-@native
-def draw_subset(rows: TreeRows, trees: Trees, base: i64, node: i64, column: i64) -> i64:
-    """A subset of the values of a column that reach a node, neither none nor all, each as likely as any other."""
-    rules_at(rows, trees, base, node, column)
-    mask = rows.mask
-    found = 0
-    while found == 0 or found == mask:
-        found = 0
-        for c in range(rows.levels[column]):
-            if (mask >> c) & 1 == 1 and toss(rows) < 0.5:
-                found = found | (1 << c)
-    if rows.missing[column] == 1 and toss(rows) < 0.5:
-        found = found | (1 << 62)
-    return found
-
-
-@native
 def goes_left(kind: i64, code: i64, cut: i64, aside: i64) -> boolean:
     """Whether a value goes to the left child."""
     if code == MISSING:
@@ -489,237 +321,23 @@ def rule_of(trees: Trees, at: i64) -> i64:
 
 
 @native
-def part_rows(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
-    """Send `members` to the children of a node, and add up both."""
-    n = rows.rows
-    base = tree * SLOTS
-    column = trees.variable[base + node]
-    kind = rows.kinds[column]
-    cut = trees.cut[base + node]
-    aside = trees.aside[base + node]
-    left = trees.left[base + node]
-    width = 1 + 2 * rows.outputs
-    for k in range(2 * width):
-        rows.sums[left * width + k] = 0.0
-    codes = rows.codes[column * n :]
-    places = rows.places[tree * n :]
-    for m in range(rows.count):
-        i = rows.members[m]
-        child = left if goes_left(kind, i64(codes[i]), cut, aside) else left + 1
-        places[i] = child
-        at = child * width
-        rows.sums[at] += 1.0
-        for k in range(rows.outputs):
-            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
-            rows.sums[at + 2 + 2 * k] += rows.score[k * n + i]
-
-
-@native
-def list_slots(rows: TreeRows, trees: Trees, tree: i64, above: boolean) -> i64:
-    """Number of leaves, or of nodes above two leaves, which are put into `chosen`."""
-    base = tree * SLOTS
-    count = 0
-    for node in range(trees.high[tree]):
+def leaf_of(rows: TreeRows, trees: Trees, base: i64, top: i64, row: i64) -> i64:
+    """The leaf of a row at or below a node."""
+    node = top
+    while trees.variable[base + node] >= 0:
         column = trees.variable[base + node]
-        if above:
-            if column >= 0:
-                left = base + trees.left[base + node]
-                if trees.variable[left] == LEAF and trees.variable[left + 1] == LEAF:
-                    rows.chosen[count] = node
-                    count += 1
-        elif column == LEAF:
-            rows.chosen[count] = node
-            count += 1
-    return count
-
-
-@native
-def free_pair(trees: Trees, base: i64) -> i64:
-    """The first of two slots that are not in use; -1 if there are none."""
-    for k in range(1, SLOTS - 1, 2):
-        if trees.variable[base + k] == UNUSED:
-            return k
-    return -1
-
-
-@native
-def grow(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
-    """Try to split a leaf."""
-    base = tree * SLOTS
-    leaves = list_slots(rows, trees, tree, False)
-    node = rows.chosen[min(leaves - 1, int(toss(rows) * float(leaves)))]
-    depth = depth_of(trees, base, node)
-    pair = free_pair(trees, base)
-    if pair < 0 or rows.used + 1 + rows.outputs > rows.room:
-        return False
-    width = 1 + 2 * rows.outputs
-    if rows.sums[node * width] < 2.0 * float(rows.fewest):
-        return False
-    column = draw_column(rows, trees, base, node)
-    if column < 0:
-        return False
-    rule = draw_subset(rows, trees, base, node, column) if rows.kinds[column] == SUBSET else 0
-    gather(rows, tree, node, -1)
-    level = try_rules(rows, trees, tree, node, column, rule)
-    if level == -inf:
-        return False
-    if rows.kinds[column] != SUBSET:
-        rule = draw_rule(rows, column)
-    own = evidence(rows, rows.sums[node * width :])
-    set_rule(trees, base + node, column, rule)
-    trees.left[base + node] = pair
-    for k in range(pair, pair + 2):
-        trees.variable[base + k] = LEAF
-        trees.parent[base + k] = node
-    trees.high[tree] = max(trees.high[tree], pair + 2)
-    before = split_level(rows, depth)
-    ratio = log(before / (1.0 - before)) + level - own
-    ratio += stays_leaf(rows, trees, base, pair, depth + 1) + stays_leaf(rows, trees, base, pair + 1, depth + 1)
-    ratio += log(float(leaves) / float(list_slots(rows, trees, tree, True)))
-    if log(toss(rows)) < ratio:
-        part_rows(rows, trees, tree, node)
-        rows.used += 1 + rows.outputs
-        return True
-    trees.variable[base + node] = LEAF
-    for k in range(pair, pair + 2):
-        trees.variable[base + k] = UNUSED
-    return False
-
-
-@native
-def prune(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
-    """Try to make a node above two leaves a leaf: `grow` the other way round."""
-    base = tree * SLOTS
-    nodes = list_slots(rows, trees, tree, True)
-    if nodes == 0:
-        return False
-    node = rows.chosen[min(nodes - 1, int(toss(rows) * float(nodes)))]
-    depth = depth_of(trees, base, node)
-    left = trees.left[base + node]
-    column = trees.variable[base + node]
-    gather(rows, tree, left, left + 1)
-    level = try_rules(rows, trees, tree, node, column, rule_of(trees, base + node))
-    width = 1 + 2 * rows.outputs
-    own = evidence(rows, rows.whole)
-    before = split_level(rows, depth)
-    ratio = log(before / (1.0 - before)) + level - own
-    ratio += stays_leaf(rows, trees, base, left, depth + 1) + stays_leaf(rows, trees, base, left + 1, depth + 1)
-    leaves = list_slots(rows, trees, tree, False) - 1
-    ratio += log(float(leaves) / float(nodes))
-    if log(toss(rows)) >= -ratio:
-        return False
-    for k in range(width):
-        rows.sums[node * width + k] = rows.whole[k]
-    trees.variable[base + node] = LEAF
-    for k in range(left, left + 2):
-        trees.variable[base + k] = UNUSED
-    while trees.variable[base + trees.high[tree] - 1] == UNUSED:
-        trees.high[tree] -= 1
-    places = rows.places[tree * rows.rows :]
-    for m in range(rows.count):
-        places[rows.members[m]] = node
-    rows.used -= 1 + rows.outputs
-    return True
-
-
-@native
-def change(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
-    """Try another rule at a node above two leaves."""
-    base = tree * SLOTS
-    nodes = list_slots(rows, trees, tree, True)
-    if nodes == 0:
-        return False
-    node = rows.chosen[min(nodes - 1, int(toss(rows) * float(nodes)))]
-    depth = depth_of(trees, base, node)
-    left = trees.left[base + node]
-    before = trees.variable[base + node]
-    old = rule_of(trees, base + node)
-    column = draw_column(rows, trees, base, node)
-    subset = rows.kinds[column] == SUBSET
-    gather(rows, tree, left, left + 1)
-    ratio = 0.0
-    if column != before or subset:
-        ratio -= try_rules(rows, trees, tree, node, before, old)
-    rule = draw_subset(rows, trees, base, node, column) if subset else 0
-    level = try_rules(rows, trees, tree, node, column, rule)
-    if level == -inf:
-        return False
-    if column != before or subset:
-        ratio += level
-    if not subset:
-        rule = draw_rule(rows, column)
-    ratio -= stays_leaf(rows, trees, base, left, depth + 1) + stays_leaf(rows, trees, base, left + 1, depth + 1)
-    set_rule(trees, base + node, column, rule)
-    ratio += stays_leaf(rows, trees, base, left, depth + 1) + stays_leaf(rows, trees, base, left + 1, depth + 1)
-    if log(toss(rows)) < ratio:
-        part_rows(rows, trees, tree, node)
-        return True
-    set_rule(trees, base + node, before, old)
-    return False
-
-
-@native
-def lift(rows: TreeRows, trees: Trees, tree: i64) -> None:
-    """Take a tree out of the scores, and add up the rows of its leaves."""
-    base = tree * SLOTS
-    n = rows.rows
-    outputs = rows.outputs
-    width = 1 + 2 * outputs
-    for k in range(trees.high[tree] * width):
-        rows.sums[k] = 0.0
-    places = rows.places[tree * n :]
-    if outputs == 1:
-        values = trees.value[base:]
-        for i in range(n):
-            place = i64(places[i])
-            score = rows.score[i] + rows.curvature[i] * values[place]
-            rows.score[i] = score
-            at = 3 * place
-            rows.sums[at] += 1.0
-            rows.sums[at + 1] += rows.curvature[i]
-            rows.sums[at + 2] += score
-        return
-    for i in range(n):
-        place = i64(places[i])
-        at = width * place
-        rows.sums[at] += 1.0
-        for k in range(outputs):
-            score = rows.score[k * n + i] + rows.curvature[k * n + i] * trees.value[(base + place) * outputs + k]
-            rows.score[k * n + i] = score
-            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
-            rows.sums[at + 2 + 2 * k] += score
-
-
-@native
-def draw_leaves(rows: TreeRows, trees: Trees, tree: i64) -> None:
-    """Draw the values of all leaves given the scores without the tree."""
-    base = tree * SLOTS
-    width = 1 + 2 * rows.outputs
-    for node in range(trees.high[tree]):
-        if trees.variable[base + node] == LEAF:
-            for k in range(rows.outputs):
-                precise = rows.sums[node * width + 1 + 2 * k] + rows.precision
-                mean = rows.sums[node * width + 2 + 2 * k] / precise
-                trees.value[(base + node) * rows.outputs + k] = rounded(mean + toss_normal(rows) / sqrt(precise))
+        code = i64(rows.codes[column * rows.rows + row])
+        left = trees.left[base + node]
+        goes = goes_left(rows.kinds[column], code, trees.cut[base + node], trees.aside[base + node])
+        node = left if goes else left + 1
+    return node
 
 
 @native
 def place_rows(rows: TreeRows, trees: Trees, tree: i64) -> None:
     """Find the leaf of every row of a tree."""
-    base = tree * SLOTS
-    n = rows.rows
-    for i in range(n):
-        node = 0
-        while trees.variable[base + node] >= 0:
-            column = trees.variable[base + node]
-            code = i64(rows.codes[column * n + i])
-            left = trees.left[base + node]
-            node = (
-                left
-                if goes_left(rows.kinds[column], code, trees.cut[base + node], trees.aside[base + node])
-                else left + 1
-            )
-        rows.places[tree * n + i] = node
+    for i in range(rows.rows):
+        rows.places[tree * rows.rows + i] = leaf_of(rows, trees, tree * SLOTS, 0, i)
 
 
 @native

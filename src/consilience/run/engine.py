@@ -156,7 +156,7 @@ class Engine(ABC):
         """
         return {}, {}
 
-    # --- what the supervisor's thread calls
+    # --- what the run's own thread calls
 
     @contextmanager
     def working(self) -> Iterator[None]:

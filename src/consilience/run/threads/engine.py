@@ -149,7 +149,7 @@ class ThreadEngine(Engine):
             {c: table[:, :count] for c, (_, table) in found.items()},
         )
 
-    # --- the supervisor's own thread --------------------------------------------------------------------------
+    # --- the run's own thread --------------------------------------------------------------------------
 
     @contextmanager
     def working(self) -> Iterator[None]:

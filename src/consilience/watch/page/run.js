@@ -140,7 +140,7 @@ export class RunPage {
       figure("Draws", number(r.draws), draws),
       figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left${way.of}` : r.last ? `last word ${shortly(r.last)}` : ""),
       c ? figure("Smallest ESS", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
-      c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}`, c.rhat !== null && (c.rhat <= c.target_rhat || c.passed || r.status === "converged") ? "good" : "bad") : null,
+      c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}${c.passed && c.rhat > c.target_rhat ? `; above ${c.target_rhat} by chance` : ""}`, c.rhat !== null && (c.passed || c.rhat <= c.target_rhat) ? "good" : "bad") : null,
       figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
       figure("Gradients", number(r.gradients), Number.isFinite(rate) ? `${number(rate)} a second` : ""),
       figure("Parameters", number(r.parameters || r.began.dimension), r.began.dimension ? `${number(r.began.dimension)} coordinates` : ""),
