@@ -298,22 +298,51 @@ def test_inclusion_and_importance_find_the_column_that_matters() -> None:
         pm.Normal("y", mu, 0.2, observed=y)
         result = pm.sample(100, tune=100, **SETTINGS)
     shares, names = pm.bart.get_variable_inclusion(result, labels=["a", "b", "c"], model=model)
-    assert names == ["a", "b", "c"]
-    assert shares.argmax() == 1
+    assert names[0] == "b"
+    assert (np.diff(shares) <= 0).all()
     assert abs(shares.sum() - 1.0) < 1e-12
-    found = pm.bart.compute_variable_importance(result, "mu", model=model, samples=40, random_seed=1)
-    assert found["indices"][0] == 1
-    assert found["r2_mean"][0] > 0.8
-    assert abs(found["r2_mean"][-1] - 1.0) < 1e-9
+    assert pm.bart.get_variable_inclusion(result, to_kulprit=True)[1] == ["1"]
+    for method, fixed in (("VI", 0), ("forward", 0), ("backward", 0), ("backward_VI", 1)):
+        found = pm.bart.compute_variable_importance(
+            result, mu, X, method=method, fixed=fixed, samples=40, random_seed=1
+        )
+        assert found["indices"][0] == 1
+        assert sorted(found["indices"]) == [0, 1, 2]
+        assert found["r2_mean"][0] > 0.8
+        assert abs(found["r2_mean"][-1] - 1.0) < 1e-9
+        np.testing.assert_array_equal(found["preds"][-1], found["preds_all"])
+    assert pm.bart.vi_to_kulprit(found)[1] == ["1"]
+    for wrong in ({"method": "best"}, {"method": "backward_VI"}):
+        with pytest.raises(ModelError, match=r"method|fixed"):
+            pm.bart.compute_variable_importance(result, mu, **wrong)
 
 
-def test_pictures_are_drawn(fitted: Any) -> None:
+def test_pictures_are_drawn_from_results_and_from_variables() -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    model, result, _ = fitted
-    with model:
-        assert len(pm.bart.plot_pdp(result, var_idx=[0, 3], samples=20, random_seed=1)) == 2
-        assert len(pm.bart.plot_ice(result, var_idx=[0], samples=20, instances=5, random_seed=1)) == 1
-        assert len(pm.bart.plot_convergence(result)) == 2
-        assert pm.bart.plot_variable_importance(result, samples=10, random_seed=1) is not None
-        assert pm.bart.plot_variable_inclusion(result) is not None
+    X, _, y = friedman(60, 5)
+    with pm.Model() as model:
+        mu = pm.BART("mu", X, y, m=5)
+        pm.Normal("y", mu, 1.0, observed=y)
+        with pytest.raises(ModelError, match="has no result"):
+            pm.bart.plot_pdp(mu, X)
+        result = pm.sample(40, tune=20, **SETTINGS)
+    names = [f"column {k}" for k in range(5)]
+    frame, response = pd.DataFrame(X, columns=names), pd.Series(y, name="response")
+    axes = pm.bart.plot_pdp(mu, frame, response, "quantiles", [0.25, 0.5, 0.75], [0, 3], samples=20)
+    assert [ax.get_xlabel() for ax in axes] == [names[0], names[3]]
+    assert axes[0].figure.texts[0].get_text() == "Partial response"
+    np.testing.assert_allclose(axes[0].lines[0].get_xdata(), np.quantile(X[:, 0], [0.25, 0.5, 0.75]))
+    line = pm.bart.plot_pdp(result, X, var_idx=[3], samples=80)[0].lines[0]
+    assert line.get_ydata()[-1] > line.get_ydata()[0]  # the function increases with it
+    assert len(pm.bart.plot_pdp(result, var_discrete=[0], smooth=True, grid=(3, 2), samples=5)) == 5
+    assert len(pm.bart.plot_ice(mu, X, y, [0], None, None, False, 20, 5)[0].lines) == 6
+    assert len(pm.bart.plot_convergence(result)) == 2
+    found = pm.bart.compute_variable_importance(result, mu, X, samples=5)
+    for drawn in (found, result):
+        assert len(pm.bart.plot_variable_importance(drawn, samples=5).containers) == 1
+    assert len(pm.bart.plot_scatter_submodels(found, submodels=[0, 4], grid="wide")) == 2
+    assert pm.bart.plot_variable_inclusion(result, frame, model=model).get_xticklabels()[0].get_text() in names
+    for wrong in ({"grid": "tall"}, {"xs_interval": "odd"}, {"xs_values": [2.0, 3.0]}):
+        with pytest.raises(ModelError, match=next(iter(wrong))):
+            pm.bart.plot_pdp(mu, X, **wrong)

@@ -95,10 +95,10 @@ QUOTES = (
     ),
     Quote(
         "docs/learn/trust.md",
-        rf"in a study of {NUMBER} runs of {NUMBER} posteriors\nwhose truth is known{MADE}, "
+        rf"In a study of {NUMBER} runs of {NUMBER} posteriors\nwhose truth is known{MADE}, "
         rf"{NUMBER} of {NUMBER} certified results were wrong, {RATE}, and \w+ of {NUMBER} runs",
         lambda f: (
-            f"in a study of {f.runs:,} runs of {f.targets} posteriors\nwhose truth is known (commit {f.commit}), "
+            f"In a study of {f.runs:,} runs of {f.targets} posteriors\nwhose truth is known (commit {f.commit}), "
             f"{f.certified.wrong} of {f.certified.runs:,} certified results were wrong, {with_interval(f.certified)}, "
             f"and {_improper(f)}"
         ),

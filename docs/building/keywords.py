@@ -47,6 +47,10 @@ def setup(app: Any) -> dict[str, Any]:
         if terms:
             context["metatags"] = context.get("metatags", "") + f'<meta name="keywords" content="{", ".join(terms)}">'
 
+    def written_again(app: Any, env: Any) -> list[str]:
+        return [name for name, known in env.metadata.items() if "keywords" in known]  # Sphinx forgets their entries
+
     app.add_transform(Keywords)
+    app.connect("env-updated", written_again)
     app.connect("html-page-context", told)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from building import docstrings, pictures
+from building import docstrings, formulas, mathml, pictures
 from building.cells import ROOT, source_digest
 from building.names import Entry, entries, short, spellings, subjects
 
@@ -80,6 +80,10 @@ def page(entry: Entry, facts: dict[str, list[dict[str, str]]]) -> str:
             summary = inner.index("") + 1
             inner[summary:summary] = drawing(entry.thing)
         inner += distribution(entry, facts)
+    formula = formulas.of(name.removeprefix("pm."))
+    if formula and "" in inner:
+        summary = inner.index("") + 1
+        inner[summary:summary] = [".. raw:: html", "", f"   {mathml.mathml(formula)}", ""]
     if others:
         inner += [f"Also {', '.join(others)}.", ""]
     place = source_of(entry.thing)

@@ -26,8 +26,8 @@ VERSIONS: Final = {"pymc": ("6.4.0", "5.28.5"), "pytensor": ("3.3.8", "2.38.3")}
 IN_PARTS: Final = ("pymc_extras",)
 """Packages of which some modules work with the stand-in, and others build on what is not imitated."""
 
-TREES: Final = "pymc_bart"
-"""PyMC's package of regression trees, for which `pm.bart` stands."""
+TREES: Final = ("pymc_bart", "bartrs")
+"""PyMC's packages of regression trees, for which `pm.bart` stands."""
 
 _OWN: Final = "consilience"
 
@@ -121,7 +121,7 @@ class _Finder:
             if found is not None and isinstance(found.loader, SourceFileLoader):
                 cast(Any, found.loader).exec_module = partial(_run, found.loader.exec_module)
             return found
-        if root == TREES:
+        if root in TREES:
             return ModuleSpec(name, cast(Any, _LoaderOfTrees()), is_package=True)
         if root not in VERSIONS:
             return None
@@ -205,7 +205,7 @@ def undo() -> None:
     """Let `import pymc` and `import pytensor` mean those packages again; what imported them meanwhile keeps ours."""
     if _Finder in sys.meta_path:
         sys.meta_path.remove(cast(Any, _Finder))
-    for name in [name for name in sys.modules if name.partition(".")[0] in (*VERSIONS, TREES)]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in (*VERSIONS, *TREES)]:
         del sys.modules[name]
 
 

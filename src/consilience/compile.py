@@ -15,7 +15,7 @@ from consilience.first_use import NamedModule, guard
 from consilience.ir.kinds import SharedVariable as SharedVariable
 from consilience.names import module_paths
 from consilience.tensor.functions import OpFromGraph
-from consilience.tensor.python_ops import FromFunctionOp, as_op, wrap_py
+from consilience.tensor.python_functions import FromFunctionOp, as_op, wrap_py
 
 __all__ = [
     "DebugMode", "FromFunctionOp", "Function", "In", "Mode", "NanGuardMode", "OpFromGraph", "Out", "SharedVariable",

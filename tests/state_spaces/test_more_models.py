@@ -123,3 +123,15 @@ def test_errors_of_dynamic_factors_may_be_autoregressive() -> None:
     with pm.Model() as built:
         ss.DynamicFactor(1, 2, ["a", "b", "c"], error_order=2).build_statespace_graph(y)
     assert np.isfinite(built.compile_dlogp()(built.initial_point())).all()
+
+
+def test_dynamic_factors_with_autoregressive_errors_are_those_of_statsmodels() -> None:
+    """Its number (0.15, `DynamicFactor(k_factors=1, factor_order=2, error_order=1)`, no steady state), with gaps."""
+    y = np.random.default_rng(0).normal(size=(40, 3))
+    y[5, 1] = y[10] = np.nan
+    values = {
+        "factor_loadings": np.array([[1.0], [-0.5], [0.7]]), "factor_ar": np.array([[0.5, -0.2]]),
+        "error_ar": np.array([[0.4], [-0.6], [0.8]]), "error_sigma": np.sqrt([0.3, 1.0, 0.2]),
+    }  # fmt: skip
+    model = ss.DynamicFactor(1, 2, ["a", "b", "c"], error_order=1)
+    assert logp_of(model, y, values) == pytest.approx(-232.76967634150037, rel=1e-12)

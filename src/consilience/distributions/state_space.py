@@ -204,7 +204,7 @@ class LinearGaussianStateSpace(Continuous):
         operands = [spread(x, (*batch, *x.static_shape[x.ndim - r :])) for x, r in zip(whole, ranks, strict=True)]
         known: Node = full((start.static_shape[-1],), 0.0)
         if free:
-            unknown = np.zeros(int(start.static_shape[-1]))
+            unknown = np.zeros(int(T.static_shape[-1]))
             unknown[free] = 1.0
             known = constant(unknown)
         if columns is not None and isinstance(n, int) and len(columns) == n:

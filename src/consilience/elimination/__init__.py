@@ -5,9 +5,15 @@ Factors, random variables and placeholders enter, nodes leave; of models it know
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from consilience.ir import Node
+from consilience.ir import Node, topological
+
+
+def acts(node: Node, leaves: Sequence[Node]) -> bool:
+    """Whether an expression depends on one of the leaves."""
+    return not set(leaves).isdisjoint(topological([node]))
 
 
 class NamedVariable(Protocol):

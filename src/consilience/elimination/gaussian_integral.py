@@ -14,11 +14,11 @@ from typing import Final
 import numpy as np
 
 from consilience.analysis.separability import links
-from consilience.elimination import NamedVariable
+from consilience.elimination import NamedVariable, acts
 from consilience.elimination.addends import total
 from consilience.elimination.polynomial import degrees
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, constant_value, substitute, tensor_input, topological
+from consilience.ir import Node, constant, constant_value, substitute, tensor_input
 from consilience.ops.elementwise import StopGradient, apply, cast
 from consilience.ops.index import getitem
 from consilience.ops.linalg import cholesky, diagonal, solve_triangular
@@ -54,7 +54,7 @@ class NormalIntegral(Record, eq=False):
 
 def is_quadratic(term: Node, leaves: Sequence[Node]) -> bool:
     """Whether a log density is a quadratic function of all leaves together, or does not depend on them."""
-    return not _acts(term, leaves) or _curvature([term], leaves) is not None
+    return not acts(term, leaves) or _curvature([term], leaves) is not None
 
 
 def listed(variables: Sequence[NamedVariable]) -> str:
@@ -62,12 +62,14 @@ def listed(variables: Sequence[NamedVariable]) -> str:
     return " and ".join(f"`{v.name}`" for v in variables)
 
 
-def _acts(node: Node, leaves: Sequence[Node]) -> bool:
-    return not set(leaves).isdisjoint(topological([node]))
-
-
 def _size(leaf: Node) -> int:
     return math.prod(n for n in leaf.static_shape if isinstance(n, int))
+
+
+def parted(whole: Node, leaves: Sequence[Node]) -> list[Node]:
+    """A vector of the elements of all leaves as one value of the shape of each."""
+    starts = np.cumsum([0, *(_size(leaf) for leaf in leaves)])
+    return [_part(whole, int(start), leaf) for start, leaf in zip(starts, leaves, strict=False)]
 
 
 def _part(whole: Node, start: int, leaf: Node) -> Node:
@@ -103,7 +105,7 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = 
     slope = gradient(value, point)
     direction = tensor_input(point.dtype, point.static_shape)
     (moved,) = simplify([gradient(reduce("sum", slope * direction), point)])
-    if _acts(moved, [point]):
+    if acts(moved, [point]):
         if degrees([value], [point])[0] > 2:
             return None
         (moved,) = simplify(substitute([moved], {point: constant(np.zeros(point.static_shape), point.dtype)}))
@@ -125,6 +127,53 @@ class _Factor(Record, eq=False):
     once: bool = False
 
 
+class NormalGivenOthers(Record, eq=False):
+    """The normal distribution with a quadratic log density, of all variables as one value.
+
+    Parameters
+    ----------
+    kind : str
+        The factor of their precision, in words.
+    joined : int
+        Elements of the largest set that are not independent of each other.
+    value : TensorVariable
+        The log density as a function of `point`.
+    mean : TensorVariable
+        Where it is greatest. Its first derivatives are right, second ones where `once` is false.
+    volume : TensorVariable
+        Half the logarithm of the determinant of the covariance.
+    spread : callable
+        Makes deviations from the mean of standard normal numbers.
+    """
+
+    kind: str
+    joined: int
+    point: Node
+    value: Node
+    mean: Node
+    volume: Node
+    spread: Callable[[Node], Node]
+    once: bool
+
+
+def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOthers | None:
+    """Of the sum of the terms; None where it is not quadratic in the leaves, or does not bend."""
+    separable = len(leaves) == 1 and is_separable(terms, leaves[0])
+    known = _curvature(terms, leaves, separable)
+    if known is None or not acts(known.moved, [known.direction]):
+        return None
+    factor = _diagonal(known) if separable else _factor(known)
+    # A step from zero, and one more from there, which takes away what the first one rounded. Derivatives pass through
+    # the second step, so that second ones are right, too.
+    start = constant(np.zeros(known.point.static_shape), known.point.dtype)
+    near = Node(StopGradient(), factor.solved(substitute([known.slope], {known.point: start})[0]))
+    mean = near + factor.solved(substitute([known.slope], {known.point: near})[0])
+    volume = reduce("sum", factor.logs) if factor.logs.ndim else factor.logs
+    return NormalGivenOthers(
+        factor.kind, factor.joined, known.point, known.value, mean, volume, factor.spread, factor.once
+    )
+
+
 def normal_integral(
     terms: Sequence[Node], leaves: Sequence[Node], variables: Sequence[NamedVariable]
 ) -> NormalIntegral:
@@ -135,31 +184,22 @@ def normal_integral(
     ModelError
         Where the log density is not quadratic in the variables.
     """
-    separable = len(leaves) == 1 and _is_separable(terms, leaves[0])
-    known = _curvature(terms, leaves, separable)
-    if known is None or not _acts(known.moved, [known.direction]):
-        what = "not quadratic in" if known is None else "constant in"
-        raise ModelError(f"the log density is {what} {listed(variables)}, so that no normal distribution follows.")
+    own = conditional(terms, leaves)
+    if own is None:
+        raise ModelError(
+            f"the log density is not quadratic in {listed(variables)}, or constant, so that no normal distribution "
+            "follows."
+        )
+    # The value is flat at the mean.
+    flat = Node(StopGradient(), own.mean) if own.once else own.mean
+    (highest,) = substitute([own.value], {own.point: flat})
+    value = highest + own.volume + _size(own.point) * math.log(2 * math.pi) / 2
 
-    def at(node: Node, where: Node) -> Node:
-        return substitute([node], {known.point: where})[0]
+    def drawn(place: int, key: Node) -> Node:
+        noise = draw("random_normal", key, own.point.static_shape)
+        return parted(own.mean + own.spread(noise), leaves)[place]
 
-    shape = known.point.static_shape
-    factor = _diagonal(known) if separable else _factor(known)
-    # A step from zero, and one more from there, which takes away what the first one rounded. The value is flat at the
-    # mean; derivatives pass through the second step, so that second ones are right, too.
-    near = Node(StopGradient(), factor.solved(at(known.slope, constant(np.zeros(shape), known.point.dtype))))
-    mean = near + factor.solved(at(known.slope, near))
-    flat = Node(StopGradient(), mean) if factor.once else mean
-    spreads = reduce("sum", factor.logs) if factor.logs.ndim else factor.logs
-    value = at(known.value, flat) + spreads + _size(known.point) * math.log(2 * math.pi) / 2
-
-    def part(start: int, leaf: Node, key: Node) -> Node:
-        return _part(mean + factor.spread(draw("random_normal", key, shape)), start, leaf)
-
-    starts = np.cumsum([0, *(_size(leaf) for leaf in leaves)])
-    drawn = [partial(part, int(start), leaf) for start, leaf in zip(starts, leaves, strict=False)]
-    return NormalIntegral(factor.kind, factor.joined, value, drawn)
+    return NormalIntegral(own.kind, own.joined, value, [partial(drawn, place) for place in range(len(leaves))])
 
 
 def _diagonal(known: _Curvature) -> _Factor:
@@ -245,12 +285,21 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     )
 
 
-def _is_separable(terms: Sequence[Node], leaf: Node) -> bool:
+def is_separable(terms: Sequence[Node], leaf: Node) -> bool:
     """Whether elements are independent of each other given all others."""
     needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
     return all(
-        needed <= {link.axis for link in (links(term, leaf) or {}).values()} for term in terms if _acts(term, [leaf])
+        needed <= {link.axis for link in (links(term, leaf) or {}).values()} for term in terms if acts(term, [leaf])
     )
 
 
-__all__ = ["NormalIntegral", "is_quadratic", "listed", "normal_integral"]
+__all__ = [
+    "NormalGivenOthers",
+    "NormalIntegral",
+    "conditional",
+    "is_quadratic",
+    "is_separable",
+    "listed",
+    "normal_integral",
+    "parted",
+]

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of, supported_density
-from consilience.elimination import NamedVariable
+from consilience.elimination import NamedVariable, acts
 from consilience.elimination.conjugate import conjugate
 from consilience.elimination.gaussian_integral import listed, normal_integral
 from consilience.errors import ModelError
-from consilience.ir import Node, constant, substitute, topological
+from consilience.ir import Node, constant, substitute
 from consilience.ops.elementwise import cast
 from consilience.ops.random import fold_in
 from consilience.record import Record
@@ -108,13 +108,8 @@ def integrated(
     return pool[: len(factors)], found
 
 
-def acts(node: Node, leaves: Sequence[Node]) -> bool:
-    """Whether an expression depends on one of the leaves."""
-    return not set(leaves).isdisjoint(topological([node]))
-
-
 def _with_key(drawn: Callable[[Node], Node], number: int, leaf: Node) -> Callable[[Node], Node]:
     return lambda key: cast(drawn(fold_in(key, number)), leaf.dtype)
 
 
-__all__ = ["Integral", "acts", "integrated"]
+__all__ = ["Integral", "integrated"]

@@ -46,6 +46,35 @@ def degrees(outputs: Sequence[Node], leaves: Collection[Node]) -> list[float]:
     return _spread(outputs, known)
 
 
+def linear_parts(output: Node, leaves: Collection[Node]) -> list[Node]:
+    """What an output reads of the leaves: the last expressions that are linear in them, on every way to it.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> from consilience.elimination.polynomial import linear_parts
+    >>> x, s = pt.dvector("x"), pt.dscalar("s")
+    >>> predictor = 1.0 + s * x
+    >>> linear_parts(pt.sum(pt.exp(predictor)), [x]) == [predictor]
+    True
+    """
+    known: dict[Node, Degree] = dict.fromkeys(leaves, 1.0)
+    _spread([output], known)
+    found: list[Node] = []
+    seen = set[Node]()
+    waiting = [output]
+    while waiting:
+        node = waiting.pop()
+        if node in seen or node not in known:
+            continue
+        seen.add(node)
+        if known[node] == 1.0:
+            found.append(node)
+        else:
+            waiting += node.inputs
+    return found
+
+
 def _spread(outputs: Sequence[Node], known: dict[Node, Degree]) -> list[float]:
     """The degrees of outputs, given those of some nodes, to which all that depends on them are added."""
     for node in topological(list(outputs), stop=known.__contains__):
@@ -154,4 +183,4 @@ def number_of(node: Node) -> float | None:
     return float(first) if np.all((value == first) | (np.isnan(value) & np.isnan(first))) else None
 
 
-__all__ = ["degrees", "multipliers", "number_of"]
+__all__ = ["degrees", "linear_parts", "multipliers", "number_of"]

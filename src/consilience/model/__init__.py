@@ -16,10 +16,10 @@ load_on_use(
         "marginalization": "collapse marginalize",
         "minibatch": "Minibatch",
         "model": """
-            Data Deterministic Model Point Potential clone_model model_to_graphviz model_to_mermaid
-            model_to_networkx modelcontext set_data
+            Data Deterministic Model Point Potential clone_model modelcontext set_data
         """,
         "model_graph": "NodeType",
+        "pictures": "model_to_graphviz model_to_mermaid model_to_networkx",
         "reparametrization": "noncenter recenter",
         "shrinkage": "R2D2 RegularizedHorseshoe",
     },

@@ -21,9 +21,9 @@ from consilience.model.freezing import freeze_model as freeze_model
 from consilience.model.conditioning import insert_deterministics as insert_deterministics
 from consilience.model.marginalization import marginalize as marginalize
 from consilience.model.log_density import model_density as model_density
-from consilience.model.model import model_to_graphviz as model_to_graphviz
-from consilience.model.model import model_to_mermaid as model_to_mermaid
-from consilience.model.model import model_to_networkx as model_to_networkx
+from consilience.model.pictures import model_to_graphviz as model_to_graphviz
+from consilience.model.pictures import model_to_mermaid as model_to_mermaid
+from consilience.model.pictures import model_to_networkx as model_to_networkx
 from consilience.model.model import modelcontext as modelcontext
 from consilience.model.reparametrization import noncenter as noncenter
 from consilience.model.conditioning import observe as observe

@@ -13,8 +13,7 @@ from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, density_of_data, support_of
 from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.random_variable import distribution_of
-from consilience.elimination.conjugate import family_of, statistics_of
-from consilience.elimination.integrals import Integral, acts
+from consilience.elimination import acts
 from consilience.elimination.marginal import placeholders
 from consilience.elimination.polynomial import degrees, multipliers
 from consilience.errors import ModelError
@@ -38,7 +37,7 @@ TIMES_TOGETHER: Final = 12.0
 TIMES_ALONE: Final = 3.0
 
 
-class _Terms(Record, eq=False):
+class ModelTerms(Record, eq=False):
     """The terms of a density over a placeholder per free variable, on its own scale."""
 
     leaves: dict[str, Node]
@@ -96,7 +95,7 @@ def _is_candidate(variable: FreeVariable) -> bool:
 
 def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[str]) -> tuple[str, ...]:
     with without_sources():
-        terms = _terms(model)
+        terms = model_terms(model)
         normal = _normal(terms, [v for v in candidates if _is_real(v)])
         found = [v.name for v in normal]
         for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
@@ -118,6 +117,8 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[s
 
 def _times(model: Model, names: Sequence[str]) -> float:
     """How many times the operations of the density as it is are worth an integral that was written."""
+    from consilience.elimination.integrals import Integral  # few models need it
+
     made = without(model, names)
     terms = made.cache.get(TERMS)
     if terms is None:  # it could not be written
@@ -127,7 +128,8 @@ def _times(model: Model, names: Sequence[str]) -> float:
     return TIMES_TOGETHER if joined >= TOGETHER else 0.0 if small else TIMES_ALONE
 
 
-def _terms(model: Model) -> _Terms:
+def model_terms(model: Model) -> ModelTerms:
+    """The terms of a density, over a placeholder for each free variable."""
     given = placeholders(model.free)
     data = {v.node: v.data for v in model.observed}
     # As in `terms`: a weight of truth values says which data count, another one how many rows each stands for.
@@ -140,14 +142,16 @@ def _terms(model: Model) -> _Terms:
     ]
     priors, others, weighted = (released(substitute(group, {**given, **data})) for group in groups)
     names = [v.name for v in model.free]
-    return _Terms({v.name: given[v.node] for v in model.free}, dict(zip(names, priors, strict=True)), others, weighted)
+    return ModelTerms(
+        {v.name: given[v.node] for v in model.free}, dict(zip(names, priors, strict=True)), others, weighted
+    )
 
 
 def _is_real(variable: FreeVariable) -> bool:
     return variable.transform is None and isinstance(support_of(variable.node), Real | RealVector)
 
 
-def _normal(terms: _Terms, candidates: Sequence[FreeVariable]) -> list[FreeVariable]:
+def _normal(terms: ModelTerms, candidates: Sequence[FreeVariable]) -> list[FreeVariable]:
     """Variables in which the log density is quadratic together, the largest ones first, and hard to move."""
     found: list[FreeVariable] = []
     for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
@@ -160,7 +164,7 @@ def _normal(terms: _Terms, candidates: Sequence[FreeVariable]) -> list[FreeVaria
     return found
 
 
-def _is_hard(terms: _Terms, variable: FreeVariable) -> bool:
+def _is_hard(terms: ModelTerms, variable: FreeVariable) -> bool:
     """Whether the curvature along a variable depends on unknown numbers in more than one way.
 
     One number, as the scale of the noise of a regression, does not change what its coefficients look like.
@@ -173,7 +177,7 @@ def _is_hard(terms: _Terms, variable: FreeVariable) -> bool:
     return len(scaling.intersection(rest)) > 1
 
 
-def _is_joint(terms: _Terms, variable: FreeVariable) -> bool:
+def _is_joint(terms: ModelTerms, variable: FreeVariable) -> bool:
     """Whether elements act on each other, given all others."""
     from consilience.analysis.separability import links
 
@@ -183,7 +187,9 @@ def _is_joint(terms: _Terms, variable: FreeVariable) -> bool:
     return not all(needed <= {link.axis for link in each.values()} for each in own)
 
 
-def _is_conjugate(terms: _Terms, variable: FreeVariable, others: Sequence[str]) -> bool:
+def _is_conjugate(terms: ModelTerms, variable: FreeVariable, others: Sequence[str]) -> bool:
+    from consilience.elimination.conjugate import family_of, statistics_of  # few models need these
+
     leaf = terms.leaves[variable.name]
     acting = [term for term in terms.all if acts(term, [leaf])]
     if family_of(support_of(variable.node)) is None or any(acts(term, [leaf]) for term in terms.batches):
@@ -226,4 +232,4 @@ def check(model: Model, names: Sequence[str], summed: Sequence[str] = ()) -> tup
     return tuple(v.name for v in model.free if v.name in names)
 
 
-__all__ = ["check", "integrable"]
+__all__ = ["ModelTerms", "check", "integrable", "model_terms"]

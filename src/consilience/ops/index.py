@@ -20,7 +20,7 @@ from consilience.ir.types import INTEGERS, Shape
 from consilience.ops.assertion import Require
 from consilience.ops.axes import aligned, integers, is_integer, one_axis
 from consilience.ops.dtypes import fitted, weak_type
-from consilience.ops.elementwise import TensorLike, apply, as_tensor, broadcast_shape, cast
+from consilience.ops.elementwise import Elementwise, TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.parameter_check import Asserted
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import (
@@ -492,8 +492,24 @@ def _update(part: Node, values: TensorLike, mode: str) -> Node:
         wide = Node(part.op, cast(x, "float32"), *arrays)
         return cast(_update(wide, cast(as_tensor(values), "float16"), mode), "float16")
     fixed = constant(fitted(values, x.dtype)) if weak_type(values) is int and x.dtype in INTEGERS else values
+    mask = _mask_of(part.op.specification, arrays)
+    if mask is not None and not (number := cast(as_tensor(fixed), x.dtype)).ndim:  # no position need be known
+        behind = range(mask.ndim, x.ndim)
+        return apply("where", expand_dims(mask, behind), number if mode == "set" else apply("add", x, number), x)
     new = broadcast_to(cast(as_tensor(fixed), x.dtype), part.static_shape)
     return Node(IndexUpdate(part.op.specification, mode), x, new, *arrays)
+
+
+def _mask_of(specification: Specification, arrays: Sequence[Node]) -> Node | None:
+    """The computed mask that stands for all arrays of an index, and for its first axes; None for any other index."""
+    flat = arrays[-1] if arrays else None
+    if flat is not None and len(arrays) > 1 and isinstance(flat.op, Elementwise) and flat.op.function == "mod":
+        flat = flat.inputs[0]
+    if flat is None or not isinstance(flat.op, MaskPositions):
+        return None
+    rest = specification[len(arrays) :]
+    whole = all(isinstance(e, Gather) for e in specification[: len(arrays)]) and all(e == FULL for e in rest)
+    return flat.inputs[0] if whole and _unravelled(flat, flat.op.covered) == list(arrays) else None
 
 
 def index_set(part: Node, values: TensorLike) -> Node:

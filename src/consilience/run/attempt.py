@@ -407,7 +407,8 @@ class Attempt:
         self.asked_for_coordinates = True
         if self.course.other_coordinates is None or self.course.monitored.present_normals() is not None:
             return None  # separate regions: draws of all of them tell of none
-        return self.course.other_coordinates(self.draws(), False)
+        made = (self.course.spent - self.began) / self.course.price  # a transition counts as an evaluation
+        return self.course.other_coordinates(self.draws(), "all", made / (self.count * len(self.chains)))
 
     def rest(self) -> None:
         """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""

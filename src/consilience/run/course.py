@@ -29,10 +29,11 @@ from consilience.run.engine import Chains, Engine
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies import REMEDIES, Remedy, Restart
-from consilience.run.remedies.coordinates import reparametrize_early, rescale_fields
+from consilience.run.remedies.coordinates import Recoordinated, reparametrize_early, rescale_fields, transport_block
 from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict
 
+COORDINATES: Final = frozenset({"coordinates", "fields", "block"})  # reasons to go on in others
 MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
 
 
@@ -42,8 +43,8 @@ class RunCourse:
     `plan`: what is asked of it.
     `chains`: what is to be known of the chains.
     `monitored`: what is watched.
-    `other_coordinates`: gives, of draws (chain, draw, coordinate) and whether they are of tuning, a leg of the same
-        posterior in other coordinates, or None where these are no better; None: there are no others.
+    `other_coordinates`: gives, of draws (chain, draw, coordinate), what may change and evaluations in a transition, a
+        leg of the same posterior in other coordinates, or None where these are no better; None: there are no others.
     `tuning_windows`: windows of all tuning, in order; without draws unless they are kept.
     `tuning_evaluations`: evaluations of the log density by the end of tuning, by all chains, draws that were given up
         included.
@@ -63,7 +64,7 @@ class RunCourse:
         chains: Chains,
         tuner: Tuner,
         monitored: Monitored,
-        other_coordinates: Callable[[Matrix, bool], Leg | None] | None = None,
+        other_coordinates: Callable[[Matrix, Recoordinated, float], Leg | None] | None = None,
     ) -> None:
         self.plan = plan
         self.chains = chains
@@ -136,13 +137,13 @@ class RunCourse:
     @property
     def smallest_steps(self) -> bool:
         """Whether chains have tuned for the smallest steps, in the coordinates they have now."""
-        changes = [i for i, reason in enumerate(self.restarts) if reason in ("coordinates", "fields")]
+        changes = [i for i, reason in enumerate(self.restarts) if reason in COORDINATES]
         return "smallest steps" in self.restarts[max(changes, default=0) :]
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
         """What may be done where draws show the need."""
-        heard = len(self.restarts) - self.restarts.count("fields") < MOST_REQUESTS
+        heard = len(self.restarts) - self.restarts.count("fields") - self.restarts.count("block") < MOST_REQUESTS
         return tuple(REMEDIES[name] for name in REMEDIES if name in self.plan.remedies) if heard else ()
 
     def next(self) -> Segment | None:
@@ -168,7 +169,12 @@ class RunCourse:
             return
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
-        if request := rescale_fields(self, windows) or reparametrize_early(self, windows, spent):
+        request = (
+            rescale_fields(self, windows)
+            or transport_block(self, windows, spent)
+            or reparametrize_early(self, windows, spent)
+        )
+        if request:
             self.begin_again(request)
         elif self.tuner.finished:
             self._see_whether_improper(windows, spent)
@@ -205,7 +211,7 @@ class RunCourse:
         self.tuning_windows.append(kept)
         earlier = self.tuning_evaluations
         self.tuning_evaluations = sum(w.evaluations + self.given_up[c] for c, w in windows.items())
-        if {"fields", "coordinates"}.issuperset(self.restarts):
+        if COORDINATES.issuperset(self.restarts):
             self.tuned += next(iter(windows.values())).statistics.shape[1]
         return self.tuning_evaluations - earlier
 

@@ -39,8 +39,13 @@ def price(work: float | None, dimension: int, chains: int) -> float:
 
     Where these are not known, as many are assumed as steps take besides.
     """
+    return seconds(work, dimension) / min(chains, PROCESSORS)
+
+
+def seconds(work: float | None, dimension: int) -> float:
+    """Seconds of a processor for which an evaluation counts."""
     besides = OF_A_COORDINATE * dimension
-    return (OVERHEAD + PACE * (besides + (besides if work is None else work))) / min(chains, PROCESSORS)
+    return OVERHEAD + PACE * (besides + (besides if work is None else work))
 
 
 class Need(Record):

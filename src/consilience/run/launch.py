@@ -22,6 +22,7 @@ from consilience.run.course import Leg, RunCourse
 from consilience.run.engine import Chains
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
+from consilience.run.remedies.coordinates import Recoordinated
 from consilience.run.result import RunResult
 from consilience.run.run import Keep, Run
 from consilience.run.threads.chain_worker import ChainWorker
@@ -48,7 +49,7 @@ def new_leg(
     monitored: Monitored | None = None,
     operations: float | None = None,
     work: float | None = None,
-    other_coordinates: Callable[[NDArray[np.float64], bool], Leg | None] | None = None,
+    other_coordinates: Callable[[NDArray[np.float64], Recoordinated, float], Leg | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
     curvature: Callable[[], SparseCurvature] | None = None,
     executor: Any = None,

@@ -4,12 +4,12 @@ from consilience.sample.background import BackgroundSampling as BackgroundSampli
 from consilience.sample.groups import Save as Save
 from consilience.sample.groups import Stop as Stop
 from consilience.sample.groups import Tuning as Tuning
-from consilience.sample.predictive import compute_deterministics as compute_deterministics
-from consilience.sample.predictive import compute_log_likelihood as compute_log_likelihood
-from consilience.sample.predictive import compute_log_prior as compute_log_prior
+from consilience.sample.derived import compute_deterministics as compute_deterministics
+from consilience.sample.derived import compute_log_likelihood as compute_log_likelihood
+from consilience.sample.derived import compute_log_prior as compute_log_prior
 from consilience.sample.forecasts import forecast as forecast
 from consilience.sample.inference_data import predictions_to_inference_data as predictions_to_inference_data
-from consilience.sample.predictive import recover_marginals as recover_marginals
+from consilience.sample.derived import recover_marginals as recover_marginals
 from consilience.sample.predictive import resampled_variables as resampled_variables
 from consilience.sample.resuming import resume as resume
 from consilience.sample.posterior import sample as sample

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from consilience.errors import ModelError, SamplingError
+from consilience.sample import keywords
 
 EXTRAS: Final = ("log_likelihood", "log_prior", "include_transformed")
 
@@ -47,3 +48,11 @@ def wanted(var_names: Sequence[str] | str | None, known: Sequence[str]) -> list[
     if unknown:
         raise ModelError(f"`var_names` names {unknown}, but the model's variables are {list(known)}.")
     return list(dict.fromkeys(names))
+
+
+def check_keywords(function: str, given: Mapping[str, Any], accepted: str) -> None:
+    """Pass over PyMC's keywords without meaning, refuse others."""
+    rest = {name: value for name, value in given.items() if name not in ("progressbar", "idata_kwargs")}
+    extras(given.get("idata_kwargs"))
+    one_of("progressbar", given.get("progressbar", True), PROGRESS_BARS)
+    keywords.check(function, rest, (*accepted.split(), "progressbar"), stacklevel=2)

@@ -7,6 +7,7 @@ covariates, leave.
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -189,3 +190,27 @@ def sums_at(variable: FreeVariable, words: Array, covariates: Array) -> Array:
 
 def _outputs(variable: FreeVariable) -> int:
     return math.prod(int(n) for n in variable.node.static_shape[:-1])
+
+
+# ---- the last result of a variable
+
+_FITS: weakref.WeakKeyDictionary[Node, tuple[weakref.ref[Model], weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+
+
+def remember_fit(model: Model, result: Any) -> None:
+    """Note that a result has the trees of a model's variables, as long as all of them live."""
+    for variable in model.free:
+        if variable.has_trees:
+            _FITS[variable.node] = weakref.ref(model), weakref.ref(result)
+
+
+def last_fit(node: Node) -> tuple[Model, Any] | None:
+    """The model and the last result of a sum of trees, if they still are."""
+    kept = _FITS.get(node)
+    model, result = (None, None) if kept is None else (kept[0](), kept[1]())
+    return None if model is None or result is None else (model, result)
+
+
+def model_of_fit(result: Any) -> Model | None:
+    """The model whose last result this is."""
+    return next((model() for model, own in _FITS.values() if result is not None and own() is result), None)

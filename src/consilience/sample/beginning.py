@@ -18,6 +18,7 @@ from consilience.run import Monitored
 from consilience.run.course import Leg
 from consilience.run.launch import new_leg
 from consilience.run.lock_step import ChEES
+from consilience.run.remedies.coordinates import Recoordinated
 from consilience.run.threads.thread_pool import threads
 from consilience.sample.monitoring import angular_coordinates, monitored_of, properness
 from consilience.sample.plan import ModelPlan
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from consilience.inference.curvature import SparseCurvature
 
 Floats = npt.NDArray[np.float64]
-OtherCoordinates: TypeAlias = Callable[[Floats, bool], Leg | None]
+OtherCoordinates: TypeAlias = Callable[[Floats, Recoordinated, float], Leg | None]
 """See `run.launch.new_leg`."""
 
 

@@ -17,12 +17,25 @@ class ChainCoordinates(Record):
         end.
     `centredness`: of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none.
     `fields`: that move in units of their scale: the centredness and middle of each by name; None: there are none.
+    `transported`: a block of variables in coordinates that follow the others, as of `model.transport`; None: there is
+        none.
     """
 
     marginalized: tuple[str, ...] = ()
     summed_values: Mapping[str, int] | None = None
     centredness: Mapping[str, Any] | None = None
     fields: Mapping[str, Any] | None = None
+    transported: Mapping[str, Any] | None = None
+
+    @property
+    def rewritten(self) -> tuple[str, ...]:
+        """Names of variables that are functions of others while chains move."""
+        return (*self.all_centredness, *(self.transported or {}).get("names", ()))
+
+    @property
+    def kinds_of_factors(self) -> dict[str, str]:
+        """The factor of the block in coordinates that follow the others, by name of its variables."""
+        return dict.fromkeys(self.transported["names"], self.transported["kind"]) if self.transported else {}
 
     @property
     def all_centredness(self) -> dict[str, Any]:
@@ -44,6 +57,10 @@ def rewritten(model: Model, coordinates: ChainCoordinates) -> Model:
         from consilience.model.tails import sum_at_least
 
         sum_at_least(model, coordinates.summed_values)
+    if coordinates.transported is not None:
+        from consilience.model.transport import transport  # few models need it
+
+        made = transport(made, coordinates.transported)
     if coordinates.fields is not None:
         from consilience.model.fields import rescale  # few models need it
 

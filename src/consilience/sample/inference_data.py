@@ -13,7 +13,7 @@ from consilience.errors import ModelError
 from consilience.model.model import Model, modelcontext
 from consilience.output.storage.datatree import tree_of
 from consilience.sample.data import constant_data, observed_data
-from consilience.sample.predictive import compute_log_likelihood, compute_log_prior
+from consilience.sample.derived import compute_log_likelihood, compute_log_prior
 
 if TYPE_CHECKING:
     import xarray

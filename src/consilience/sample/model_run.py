@@ -35,11 +35,13 @@ from consilience.output.display import reporter
 from consilience.record import replace
 from consilience.run import Listener, Run, RunResult
 from consilience.run.course import Leg
+from consilience.run.forecast import seconds
 from consilience.run.listeners import interrupts_stop
 from consilience.run.lock_step import ChEES
+from consilience.run.remedies.coordinates import Recoordinated
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Floats, Mover
-from consilience.sample.coordinates import rewritten
+from consilience.sample.coordinates import ChainCoordinates, rewritten
 from consilience.sample.findings import failures, warn, way_on
 from consilience.sample.plan import ModelPlan, identity
 from consilience.sample.results import tree
@@ -52,6 +54,12 @@ if TYPE_CHECKING:
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
 TROUBLED: Final = (*FAILED, "converged_with_divergences")
+# A block in coordinates of its own: evaluations of a chain in these, and seconds until they are compiled; transitions
+# that a chain would have yet to make otherwise; and how many times as many as there are, where draws have failed.
+EVALUATIONS: Final = 6000
+COMPILATION: Final = 1.5
+TRANSITIONS: Final = 500
+FURTHER: Final = 40
 MORE_VALUES: Final = 2  # times that a run begins again, as its steps diverged where sums stop
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
 
@@ -161,53 +169,86 @@ class ModelRun(Run):
 
     # --- other coordinates --------------------------------------------------------------------------------------
 
-    def in_other_coordinates(self, draws: Floats, tuning: bool) -> Leg | None:
+    def in_other_coordinates(self, draws: Floats, of: Recoordinated, length: float) -> Leg | None:
         """The leg to go on with, given draws (chain, draw, coordinate); None where they ask for no other coordinates.
 
-        Those of `tuning` tell of large fields alone. The checkpoint is that of the new leg from then on.
+        The checkpoint is that of the new leg from then on.
+
+        `of`: what may get other coordinates. `length`: evaluations in a transition.
         """
         try:
-            return self.context.run(self._recoordinated, draws, tuning)
+            return self.context.run(self._recoordinated, draws, of, length)
         except ConsilienceError as error:  # the run goes on as it was, and says so at its end
             note = f"hierarchies and fields stay in the model's own coordinates: {error}"
             self.notes += [note] if note not in self.notes else []
             return None
 
-    def _recoordinated(self, draws: Floats, tuning: bool) -> Leg | None:
+    def _recoordinated(self, draws: Floats, of: Recoordinated, length: float) -> Leg | None:
         from consilience.model import scale_mixtures  # few models need these
         from consilience.model.fields import large, moved, suited
 
-        now = self.plan.coordinates
+        now, tuning = self.plan.coordinates, of == "fields"
         before = now.fields or {}
         if tuning and not before and not large(self._moved):
             return None
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
+        points = draws[np.linspace(0, len(draws) - 1, self.points).astype(int), -1]
+        if of != "fields" and (block := self._with_block(flat, of, length)):
+            return self._next_leg(replace(self.plan, coordinates=block), points, may_change=True)
+        if of == "block":
+            return None
         if tuning:
-            known, values = self._with_fields(flat)
+            known, values = self._in_own_coordinates(flat)
             fields = suited(known, {name: a[None] for name, a in values.items()}, any_scale=False)
             if not any(name not in before or moved(own, before[name], values[name]) for name, own in fields.items()):
                 return None
             centredness = {}
         else:
-            values = {name: a[None] for name, a in self.density.expand(flat, False).items()}
-            less = less_centred(self._moved, values) | scale_mixtures.suited(self._moved, values)
-            fields = suited(self._moved, values)
+            known, values = self._in_own_coordinates(flat) if now.transported else self._as_moved(flat)
+            values = {name: a[None] for name, a in values.items()}
+            less = less_centred(known, values) | scale_mixtures.suited(known, values)
+            fields = suited(known, values)
             centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
-        if not centredness and not fields:
+        if not (centredness or fields or now.transported):  # a block whose own coordinates did not serve leaves them
             return None
-        other = replace(now, centredness=centredness or None, fields={**before, **fields} or None)
+        other = replace(now, centredness=centredness or None, fields={**before, **fields} or None, transported=None)
         # Chains that did not come to the neck of a hierarchy begin wide; those of a field are where they should be.
-        points = None if centredness else draws[np.linspace(0, len(draws) - 1, self.points).astype(int), -1]
-        return self._next_leg(replace(self.plan, coordinates=other), points, may_change=tuning)
+        return self._next_leg(replace(self.plan, coordinates=other), None if centredness else points, may_change=tuning)
 
-    def _with_fields(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
-        """The model that the chains move in, but with fields in the model's own units, and its variables' values."""
-        values, now = self.density.expand(positions, False), self.plan.coordinates
-        if not now.fields:
-            return self._moved, values
-        return rewritten(self.model, replace(now, fields=None)), {
-            **values, **self.density.expand(positions, list(now.fields))
-        }  # fmt: skip
+    def _with_block(self, positions: Floats, of: Recoordinated, length: float) -> ChainCoordinates | None:
+        """Coordinates in which those of a block of variables follow the others, where that pays.
+
+        `positions`: draws of all chains. `of`, `length`: as of `in_other_coordinates`.
+        """
+        from consilience.model.transport import operations, suited, transportable
+
+        now = self.plan.coordinates
+        if now != ChainCoordinates() or not transportable(self._moved):
+            return None
+        known, values = self._as_moved(positions)
+        chosen = suited(known, values)
+        if chosen is None:
+            return None
+        found = replace(now, transported=chosen)
+        times = operations(rewritten(self.model, found)) / operations(known)
+        work, dimension = self.density.work, positions.shape[1]
+        before, after = seconds(work, dimension), seconds(None if work is None else times * work, dimension)
+        ahead = FURTHER * len(positions) if of == "all" else TRANSITIONS * self.chains
+        pays = COMPILATION + EVALUATIONS * self.chains * after < ahead * length * before
+        return found if pays else None
+
+    def _as_moved(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
+        """The model that the chains move in, and its variables' values."""
+        return self._moved, self.density.expand(positions, False)
+
+    def _in_own_coordinates(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
+        """The same with fields in the model's own units, and a block in the model's own coordinates."""
+        (known, values), now = self._as_moved(positions), self.plan.coordinates
+        names = [*(now.fields or ()), *(now.transported or {}).get("names", ())]
+        if not names:
+            return known, values
+        own = rewritten(self.model, replace(now, fields=None, transported=None))
+        return own, {**values, **self.density.expand(positions, names)}
 
     def _next_leg(self, plan: ModelPlan, points: Floats | None, may_change: bool = False) -> Leg:
         """A leg of the same posterior in the coordinates of another plan.
@@ -221,8 +262,12 @@ class ModelRun(Run):
         else:
             from consilience.model.fields import standardized
 
-            free, values = self._with_fields(points)
-            places = density.unconstrained({**values, **standardized(free, plan.coordinates.fields or {}, values)})
+            free, values = self._in_own_coordinates(points)
+            values |= standardized(free, plan.coordinates.fields or {}, values)
+            if plan.coordinates.transported:  # in the middle of what the others leave to the block
+                block = [s for s in density.layout.stretches if s.variable.name not in values]
+                values |= {s.variable.name: np.zeros((len(points), *s.shape)) for s in block}
+            places = density.unconstrained(values)
         leg = self.mover.leg(density, places, plan, self.in_other_coordinates if may_change else None)
         leg.course.keep_draws_in(self.course.folder)
         if self.keep is not None:
@@ -362,12 +407,16 @@ class ModelRun(Run):
 
             found = explained(self, found)
         result = tree(self, found)
+        if any(v.has_trees for v in self.model.free):
+            from consilience.sample.bart import remember_fit  # few models have trees
+
+            remember_fit(self.model, result)
         if "log_likelihood" in self.plan.extras:
-            from consilience.sample.predictive import compute_log_likelihood
+            from consilience.sample.derived import compute_log_likelihood
 
             compute_log_likelihood(result, model=self.model)
         if "log_prior" in self.plan.extras:
-            from consilience.sample.predictive import compute_log_prior
+            from consilience.sample.derived import compute_log_prior
 
             compute_log_prior(result, model=self.model)
         if self.store is not None:

@@ -35,7 +35,7 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
     model = density.model
-    written = tuple(plan.coordinates.all_centredness)
+    written = plan.coordinates.rewritten
     shown = {f"{name}_raw": f"standardized {name}" for name in written}
     shown |= {f"{name}_init_raw": f"standardized start of {name}" for name in written}
     names = tuple(coordinate_names(density, shown))

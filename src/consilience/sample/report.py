@@ -46,6 +46,7 @@ RESTARTS: Final = {
     "metric": "the draws contradicted the metric: the chains tuned again, with one made of these draws",
     "jumps": "chains did not come and go between regions: they sampled again, with jumps between these",
     "coordinates": "the draws were hard to make: the run went on in partially non-centred coordinates",
+    "block": "a block is nearly normal given the others: the run went on in coordinates of it that follow these",
 }
 HELP: Final = {
     "not_converged": "`result.extend(target_ess=…)` where draws are missing; other coordinates (`pm.noncenter`), "
@@ -197,6 +198,9 @@ def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
             f"{_listed(own)} integrated out while the chains moved ({kind}), and drawn again given each draw; "
             "`integrate=False` moves them by the chains"
         )
+    if carried := _plain(attributes, "transported", {}):
+        kind = next(iter(carried.values()))
+        yield f"{_listed(list(carried))} moved in coordinates in which their place and width follow the others ({kind})"
 
 
 def _listed(names: list[str]) -> str:

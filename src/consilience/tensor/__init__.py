@@ -101,6 +101,7 @@ from consilience.tensor.formulas import *
 from consilience.tensor.functions import *
 from consilience.tensor.gamma_functions import *
 from consilience.tensor.gathering import *
+from consilience.tensor.grids import *
 from consilience.tensor.inputs import tensor as tensor
 from consilience.tensor.joining import *
 from consilience.tensor.linalg import cholesky as cholesky
@@ -117,6 +118,7 @@ from consilience.tensor.piecewise_linear import *
 from consilience.tensor.products import *
 from consilience.tensor.quantiles import *
 from consilience.tensor.reduction import *
+from consilience.tensor.rounding import *
 from consilience.transforms.vectorize import axis_index as axis_index
 from consilience.transforms.vectorize import pmax as pmax
 from consilience.transforms.vectorize import pmean as pmean
@@ -149,16 +151,17 @@ if typing.TYPE_CHECKING:
     from consilience.tensor import signal as signal
     from consilience.tensor.elementwise import *
     from consilience.tensor.inputs import *
+    from consilience.tensor.python_functions import as_op as as_op
+    from consilience.tensor.python_functions import wrap_py as wrap_py
     from consilience.tensor.python_ops import Op as Op
-    from consilience.tensor.python_ops import as_op as as_op
-    from consilience.tensor.python_ops import wrap_py as wrap_py
 else:  # type checkers know by themselves what is not there
 
     def __getattr__(name: str) -> object:
         if name in _ON_USE:
             return _import_module(f"{__name__}.{name}")
         if name in ("Op", "as_op", "wrap_py"):
-            return keywords.guarded(getattr(_import_module(f"{__name__}.python_ops"), name))
+            home = "python_ops" if name == "Op" else "python_functions"
+            return keywords.guarded(getattr(_import_module(f"{__name__}.{home}"), name))
         home = _MADE_ON_USE.get(name)
         if home is not None:
             found = globals()[name] = keywords.published(getattr(home, name), __name__, name)

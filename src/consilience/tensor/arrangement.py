@@ -468,10 +468,15 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
     wanted: list[Dim] = [
         have if want is None else as_length(want) for have, want in zip(node.static_shape, given, strict=True)
     ]
+    later = []
     for axis, (have, want) in enumerate(zip(node.static_shape, wanted, strict=True)):
-        if isinstance(have, int) and have != want:
+        if isinstance(have, int) and isinstance(want, int) and have != want:
             raise ShapeError(f"axis {axis} has length {have}, not {want!r}: {describe(node)}.")
-    return broadcast_to(node, wanted)
+        if isinstance(have, int) and have != want:
+            later.append(ShapeConstraint(have, want, "`specify_shape` promises equal lengths"))
+            wanted[axis] = have
+    made = broadcast_to(node, wanted)
+    return Node(Require(tuple(later)), made) if later else made
 
 
 def specify_broadcastable(x: TensorLike, *axes: int) -> Node:

@@ -9,10 +9,6 @@ from consilience.ops.shape import broadcast_to as broadcast_to
 from consilience.ops.shape import squeeze as squeeze
 from consilience.tensor import keywords as _keywords
 from consilience.tensor.arrangement import broadcast_shape as broadcast_shape
-from consilience.tensor.construction import bartlett as bartlett
-from consilience.tensor.construction import geomspace as geomspace
-from consilience.tensor.construction import linspace as linspace
-from consilience.tensor.construction import logspace as logspace
 from consilience.tensor.counting import bincount as bincount
 from consilience.tensor.counting import to_one_hot as to_one_hot
 from consilience.tensor.gathering import compress as compress
@@ -20,6 +16,10 @@ from consilience.tensor.gathering import fill_diagonal as fill_diagonal
 from consilience.tensor.gathering import fill_diagonal_offset as fill_diagonal_offset
 from consilience.tensor.gathering import ravel_multi_index as ravel_multi_index
 from consilience.tensor.gathering import unravel_index as unravel_index
+from consilience.tensor.grids import bartlett as bartlett
+from consilience.tensor.grids import geomspace as geomspace
+from consilience.tensor.grids import linspace as linspace
+from consilience.tensor.grids import logspace as logspace
 from consilience.tensor.joining import concat_with_broadcast as concat_with_broadcast
 from consilience.tensor.ordering import unique as unique
 from consilience.tensor.reduction import diff as diff

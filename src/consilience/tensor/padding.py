@@ -20,7 +20,7 @@ from consilience.ops.arrangement import take
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.shape import arange, as_length, broadcast_to, concatenate, expand_dims, full, length_of
-from consilience.tensor.construction import linspace
+from consilience.tensor.grids import linspace
 from consilience.tensor.keywords import export
 from consilience.tensor.quantiles import median
 

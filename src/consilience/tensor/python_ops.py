@@ -1,4 +1,4 @@
-"""Operations that users write in Python, under PyTensor's names: `Op`, `Apply`, `wrap_py`, `as_op`.
+"""Operations that users write in Python, under PyTensor's names: `Op`, `Apply`.
 
 An instance of a user's `Op` and tensors in, tensors out: `perform` computes them, with the interpreter's lock, and
 derivatives are the expressions that `pullback` writes. What the backends make of such a call is in `ops.python_call`.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -82,7 +81,7 @@ class Apply:
             if wrong:
                 raise GraphError(
                     elsewhere(wrong[0])
-                    or f"the {what} of `{_title(op)}` must be tensors of consilience, got {type(wrong[0]).__name__}; "
+                    or f"the {what} of `{title_of(op)}` must be tensors of consilience, got {type(wrong[0]).__name__}; "
                     "`pt.as_tensor_variable(x)` makes one of an array, and `pt.dvector()` or `x.type()` an output."
                 )
         self.op, self.inputs, self.outputs = op, list(inputs), list(outputs)
@@ -116,7 +115,7 @@ class Apply:
         """The output that `default_output` of the op chooses, or the only one; GraphError where there are several."""
         chosen = getattr(self.op, "default_output", None)
         if chosen is None and len(self.outputs) != 1:
-            raise GraphError(f"`{_title(self.op)}` has {len(self.outputs)} outputs and no `default_output`.")
+            raise GraphError(f"`{title_of(self.op)}` has {len(self.outputs)} outputs and no `default_output`.")
         return self.outputs[chosen or 0]
 
     def __eq__(self, other: object) -> bool:
@@ -130,7 +129,7 @@ class Apply:
         return hash(tuple(self.outputs))
 
     def __repr__(self) -> str:
-        return f"{_title(self.op)}({', '.join(i.name or repr(i.op) for i in self.inputs)})"
+        return f"{title_of(self.op)}({', '.join(i.name or repr(i.op) for i in self.inputs)})"
 
 
 def owner(node: Node) -> Apply | None:
@@ -223,11 +222,11 @@ class PythonOp:
             For a dtype that would lose digits.
         """
         if self.itypes is None or self.otypes is None:
-            raise GraphError(f"`{_title(self)}` needs `make_node`, or `itypes` and `otypes`.")
+            raise GraphError(f"`{title_of(self)}` needs `make_node`, or `itypes` and `otypes`.")
         if len(inputs) != len(self.itypes):
-            raise GraphError(f"`{_title(self)}` was declared with {len(self.itypes)} inputs, got {len(inputs)}.")
+            raise GraphError(f"`{title_of(self)}` was declared with {len(self.itypes)} inputs, got {len(inputs)}.")
         pairs = zip(inputs, self.itypes, strict=True)
-        fitted = [_fitted(as_tensor(x), type_of(of), _title(self), i) for i, (x, of) in enumerate(pairs)]
+        fitted = [_fitted(as_tensor(x), type_of(of), title_of(self), i) for i, (x, of) in enumerate(pairs)]
         return Apply(self, fitted, [type_of(of)() for of in self.otypes])
 
     def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **keywords: Any) -> Any:
@@ -242,7 +241,7 @@ class PythonOp:
         """
         made = self.make_node(*inputs, **keywords)
         if not isinstance(made, Apply):
-            raise GraphError(f"`make_node` of `{_title(self)}` must return an `Apply`, got {type(made).__name__}.")
+            raise GraphError(f"`make_node` of `{title_of(self)}` must return an `Apply`, got {type(made).__name__}.")
         outputs = made.outputs
         chosen = outputs if self.default_output is None else [outputs[self.default_output]]
         if name is not None:
@@ -252,7 +251,9 @@ class PythonOp:
 
     def perform(self, node: Apply, inputs: list[npt.NDArray[Any]], output_storage: list[list[Any]]) -> None:
         """Compute the outputs; subclasses define it."""
-        raise GraphError(f"`{_title(self)}` has no `perform(self, node, inputs, outputs)`, which computes its values.")
+        raise GraphError(
+            f"`{title_of(self)}` has no `perform(self, node, inputs, outputs)`, which computes its values."
+        )
 
     def pullback(self, inputs: list[Node], outputs: list[Node], cotangents: list[Node]) -> Sequence[Any]:
         """Cotangents of the inputs, by `L_op` or `grad` where a subclass defines those."""
@@ -265,8 +266,8 @@ class PythonOp:
     def grad(self, inputs: list[Node], output_grads: list[Node]) -> Sequence[Any]:
         """As `pullback`, without the outputs; MissingRuleError where a subclass defines none of them."""
         raise MissingRuleError(
-            f"`{_title(self)}` has no derivative: define `pullback(self, inputs, outputs, cotangents)`, or sample its "
-            "parameters by a step method without gradients (`pm.Slice`, `pm.DEMetropolisZ`)."
+            f"`{title_of(self)}` has no derivative: define `pullback(self, inputs, outputs, cotangents)`, or sample "
+            "its parameters by a step method without gradients (`pm.Slice`, `pm.DEMetropolisZ`)."
         )
 
     def _python_function(self, inputs: tuple[Form, ...], outputs: tuple[Form, ...]) -> PythonFunction:
@@ -274,7 +275,7 @@ class PythonOp:
         if type(self).perform is Op.perform:
             self.perform(Apply._seen(self, (), ()), [], [])
         performed = Performed(self, inputs, outputs)
-        return PythonFunction(performed, _title(self), pullback=Pulled(self), alone=not self.thread_safe)
+        return PythonFunction(performed, title_of(self), pullback=Pulled(self), alone=not self.thread_safe)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -285,6 +286,10 @@ class PythonOp:
     def __hash__(self) -> int:
         return object.__hash__(self) if getattr(type(self), "__props__", None) is None else hash(self._properties())
 
+    def _computing(self) -> Callable[..., Any]:
+        """The function that computes values."""
+        return type(self).perform
+
     def _properties(self) -> tuple[Any, ...]:
         """The class, and the attributes in `__props__`; GraphError for one without a hash."""
         values = tuple(getattr(self, name) for name in type(self).__props__)  # type: ignore[attr-defined]  # asked before
@@ -293,15 +298,15 @@ class PythonOp:
                 hash(value)
             except TypeError:
                 raise GraphError(
-                    f"`__props__` of `{_title(self)}` lists `{name}`, and {type(value).__name__} has no hash: leave it "
-                    "out of `__props__`, or give a tuple."
+                    f"`__props__` of `{title_of(self)}` lists `{name}`, and {type(value).__name__} has no hash: leave "
+                    "it out of `__props__`, or give a tuple."
                 ) from None
         return (type(self), *values)
 
     def __repr__(self) -> str:
         names = getattr(type(self), "__props__", ())
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{_title(self)}{{{shown}}}" if shown else _title(self)
+        return f"{title_of(self)}{{{shown}}}" if shown else title_of(self)
 
 
 Op = PythonOp  # as users know it
@@ -320,7 +325,7 @@ class Performed(Record):
     @property
     def identity(self) -> str:
         """The same in every process: the class with its code, and the properties that decide what is computed."""
-        code = identity_of(self.op.fn if isinstance(self.op, FromFunctionOp) else type(self.op).perform)
+        code = identity_of(self.op._computing())
         return f"{type(self.op).__module__}.{type(self.op).__qualname__} {code} {self.op!r}"
 
     @functools.cached_property
@@ -339,7 +344,7 @@ class Performed(Record):
         found = [cell[0] for cell in storage]
         for k, value in enumerate(found):
             if value is None:
-                raise GraphError(f"`perform` of `{_title(self.op)}` left output {k} empty; set `outputs[{k}][0]`.")
+                raise GraphError(f"`perform` of `{title_of(self.op)}` left output {k} empty; set `outputs[{k}][0]`.")
         return found
 
 
@@ -351,7 +356,7 @@ class Pulled(Record):
     def __call__(
         self, inputs: Sequence[Node], outputs: Sequence[Node], cotangents: Sequence[Node], wanted: Sequence[bool]
     ) -> list[Node | None]:
-        title = _title(self.op)
+        title = title_of(self.op)
         try:
             found = self.op.pullback(list(inputs), list(outputs), list(cotangents))
         except MissingRuleError:
@@ -370,7 +375,7 @@ class Pulled(Record):
 
     def _cotangent(self, position: int, found: Any, x: Node) -> Node | None:
         """A cotangent in the dtype of its input, whose shape may be that of the input."""
-        what = f"the derivative of `{_title(self.op)}` by input {position}"
+        what = f"the derivative of `{title_of(self.op)}` by input {position}"
         if isinstance(found, Undefined):
             raise NullTypeGradError(f"{what} {found.reason}.")
         if found is None or x.dtype not in FLOATS:
@@ -501,154 +506,6 @@ True
 """
 
 
-class FromFunctionOp(Op):
-    """A function of NumPy arrays as an op; see `wrap_py`.
-
-    Parameters
-    ----------
-    fn : callable
-        Function of arrays that gives arrays.
-    itypes : sequence
-        Types of the inputs.
-    otypes : sequence
-        Types of the outputs.
-    infer_shape : callable, optional
-        Function that gives the shapes of the results.
-    gradient : callable, optional
-        Function that gives derivatives.
-    thread_safe : bool, default False
-        Whether several threads may call it at once.
-
-    See Also
-    --------
-    as_op : A decorator that makes one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience.tensor as pt
-    >>> from consilience.compile import FromFunctionOp
-    >>> largest = FromFunctionOp(np.max, [pt.dvector], [pt.dscalar])
-    >>> largest(pt.as_tensor([1.0, 3.0])).eval().item()
-    3.0
-    """
-
-    def __init__(
-        self,
-        fn: Callable[..., Any],
-        itypes: Sequence[Any],
-        otypes: Sequence[Any],
-        infer_shape: Callable[..., Any] | None = None,
-        gradient: Callable[..., Any] | None = None,
-        thread_safe: bool = False,
-    ) -> None:
-        self.fn, self.itypes, self.otypes, self.gradient = fn, list(itypes), list(otypes), gradient
-        self.thread_safe = thread_safe
-        if infer_shape is not None:
-            self.infer_shape = infer_shape
-        functools.update_wrapper(self, fn)
-
-    def perform(self, node: Apply, inputs: list[npt.NDArray[Any]], output_storage: list[list[Any]]) -> None:
-        """The values of the function."""
-        found = self.fn(*inputs)
-        listed = list(found) if isinstance(found, list | tuple) else [found]
-        if len(listed) != len(output_storage):
-            raise ShapeError(f"`{_title(self)}` declared {len(output_storage)} results and gave {len(listed)}.")
-        for cell, value in zip(output_storage, listed, strict=True):
-            cell[0] = value
-
-    def grad(self, inputs: list[Node], output_grads: list[Node]) -> Sequence[Any]:
-        """There is none: `gradient` computes it from arrays."""
-        raise MissingRuleError(
-            f"the Python function `{_title(self)}` has no derivative; give `gradient=`, a function of its inputs "
-            "and of one cotangent per result, or sample its parameters by a step method without gradients (`pm.Slice`, "
-            "`pm.DEMetropolisZ`)."
-        )
-
-    def _python_function(self, inputs: tuple[Form, ...], outputs: tuple[Form, ...]) -> PythonFunction:
-        performed, alone = Performed(self, inputs, outputs), not self.thread_safe
-        if self.gradient is not None:
-            return PythonFunction(performed, _title(self), self.gradient, alone=alone)
-        return PythonFunction(performed, _title(self), pullback=Pulled(self), alone=alone)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.fn))
-
-    def __reduce__(self) -> Any:
-        """By its name where it is what the module has under the function's name, as decorated functions are."""
-        place: Any = sys.modules.get(self.fn.__module__)
-        for name in self.fn.__qualname__.split("."):
-            place = getattr(place, name, None)
-        if place is self:
-            return self.fn.__qualname__
-        infer_shape = vars(self).get("infer_shape")
-        return FromFunctionOp, (self.fn, self.itypes, self.otypes, infer_shape, self.gradient, self.thread_safe)
-
-
-def wrap_py(
-    itypes: Any,
-    otypes: Any,
-    infer_shape: Callable[..., Any] | None = None,
-    *,
-    gradient: Callable[..., Any] | None = None,
-    thread_safe: bool = False,
-) -> Callable[[Callable[..., Any]], FromFunctionOp]:
-    """Decorator: a function of NumPy arrays as a function of tensors, computed by Python in every call.
-
-    Parameters
-    ----------
-    itypes : object
-        Types of the inputs: variables such as `pt.dvector`, called or not, or `TensorType`s; one or a list.
-    otypes : object
-        Types of the results, of the same kinds.
-    infer_shape : callable, optional
-        Of an `Apply` and of the shapes of the inputs (a list of tuples): gives a shape per result. Without it, lengths
-        that the types leave open are those of the arrays which the function gives.
-    gradient : callable, optional
-        Of the inputs and of one cotangent per result, all arrays; gives one array per input, None for zeros.
-    thread_safe : bool, default False
-        Whether it may run in several threads at once, as chains do; otherwise calls wait for each other.
-
-    Returns
-    -------
-    callable
-        Decorator of a function; what it gives is called with tensors.
-
-    See Also
-    --------
-    OpFromGraph : A function made of a graph.
-
-    Notes
-    -----
-    The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
-    interpreter's lock. What it raises reaches the caller as it is.
-
-    Examples
-    --------
-    >>> import consilience as pm, consilience.tensor as pt
-    >>> @pm.as_op(itypes=[pt.dvector], otypes=[pt.dscalar])
-    ... def largest(x):
-    ...     return x.max()
-    >>> largest(pt.as_tensor([1.0, 3.0, 2.0])).eval().item()
-    3.0
-    """
-    for title, function in (("infer_shape", infer_shape), ("gradient", gradient)):
-        if function is not None and not callable(function):
-            raise GraphError(f"`{title}` must be a function, got {function!r}.")
-    inputs, outputs = ([type_of(t) for t in _listed(types)] for types in (itypes, otypes))
-
-    def decorate(function: Callable[..., Any]) -> FromFunctionOp:
-        return FromFunctionOp(function, inputs, outputs, infer_shape, gradient, thread_safe)
-
-    return decorate
-
-
-as_op = wrap_py
-
-
 def type_of(given: Any) -> TensorType:
     """The type that a variable, a maker of variables or a type means; GraphError for what is none of these."""
     if isinstance(given, TensorType):
@@ -661,11 +518,7 @@ def type_of(given: Any) -> TensorType:
     return node.tensor_type
 
 
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _title(op: Any) -> str:
+def title_of(op: Any) -> str:
     return getattr(op, "__name__", type(op).__name__)
 
 
@@ -704,7 +557,7 @@ def _lengths(made: Apply) -> list[tuple[Dim | None, ...]]:
         told = infer(None, made, shapes) if old else infer(made, shapes)
     except NotImplementedError:
         return list(declared)
-    title = f"`infer_shape` of `{_title(made.op)}`"
+    title = f"`infer_shape` of `{title_of(made.op)}`"
     if not isinstance(told, list | tuple) or len(told) != len(declared):
         raise ShapeError(f"{title} must give a list of {len(declared)} shapes, one per output, got {told!r}.")
     found: list[tuple[Dim | None, ...]] = []

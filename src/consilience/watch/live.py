@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
 FEWEST: Final = 400  # draws of each chain
-SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and the share of the time that they may take
+SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and their share of the process's processor time
 NAME: Final = "this run"
 PRIOR_DRAWS: Final = 2000
 
@@ -41,7 +41,7 @@ class LiveSource(TreeSource):
 
         super().__init__(xarray.DataTree(), NAME)
         self._run = run
-        self._count, self._due = 0, 0.0
+        self._count, self._due, self._may = 0, 0.0, 0.0
         self._told: list[dict[str, Any]] = []
         self.records = self._told
         self.journal = Journal(lambda record: self._told.append(finite(record)), about(run), ProcessReport(run))
@@ -50,8 +50,8 @@ class LiveSource(TreeSource):
         return len(self._told), self._count
 
     def refresh(self) -> None:
-        now = time.monotonic()
-        if self._count < 0 or now < self._due or self._run.finished:
+        now, begun = time.monotonic(), time.thread_time()
+        if self._count < 0 or now < self._due or time.process_time() < self._may or self._run.finished:
             return
         run = copy.copy(self._run)  # whose coordinates are not exchanged meanwhile
         attempt = run.attempt
@@ -66,7 +66,8 @@ class LiveSource(TreeSource):
             else:
                 self.take(tree_of({}))
             self._count = count
-        self._due = now + max(SELDOM, (time.monotonic() - now) / SHARE)
+        self._due = now + SELDOM
+        self._may = time.process_time() + (time.thread_time() - begun) / SHARE  # of what the run computes meanwhile
 
     def _copy(
         self, run: ModelRun, attempt: Attempt, draws: Mapping[int, Matrix], statistics: Mapping[int, Matrix]

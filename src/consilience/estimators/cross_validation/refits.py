@@ -32,9 +32,9 @@ from consilience.model.predictive import log_likelihood
 from consilience.model.variables import ObservedVariable
 from consilience.output.storage.study_file import StudyFile
 from consilience.run.many import Many
+from consilience.sample.derived import compute_log_likelihood
 from consilience.sample.given import Given
 from consilience.sample.many_fits import identity
-from consilience.sample.predictive import compute_log_likelihood
 
 Floats = npt.NDArray[np.float64]
 PART: Final = 2**22

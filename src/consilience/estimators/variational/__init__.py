@@ -13,13 +13,13 @@ from consilience.estimators.variational.approximation import (
     MeanField,
 )
 from consilience.estimators.variational.flow import NormalizingFlow
-from consilience.estimators.variational.inference import (
+from consilience.estimators.variational.inference import Inference
+from consilience.estimators.variational.methods import (
     ADVI,
     ASVGD,
     NFVI,
     SVGD,
     FullRankADVI,
-    Inference,
     LowRankADVI,
     fit,
     sample_approx,

@@ -17,17 +17,23 @@ from consilience.estimators.variational.approximation import Approximation
 from consilience.estimators.variational.ascent import preparing
 from consilience.estimators.variational.convergence import BLOCK, Arrival
 from consilience.estimators.variational.flow import NormalizingFlow
+from consilience.estimators.variational.flow_steps import FlowCode, FlowGradient, FlowInputs, FlowPlaces
+from consilience.estimators.variational.full_rank import CorrelatedNormals
+from consilience.estimators.variational.low_rank import LowRankNormals
+from consilience.estimators.variational.mean_field import IndependentNormals
 from consilience.estimators.variational.optimizers import NATURAL, Optimizer
+from consilience.estimators.variational.particles import ParticleSet
 from consilience.estimators.variational.state import (
     FLOW,
     FULL_RANK,
-    LOW_RANK,
+    MEAN_FIELD,
     PARTICLES,
     Ascent,
-    FlowCode,
-    FlowGradient,
-    FlowInputs,
-    FlowPlaces,
+    AscentFamily,
+    Batches,
+    Stein,
+    StepRule,
+    Tally,
 )
 from consilience.inference.density import open_density
 from consilience.inference.vectors import Vectors
@@ -79,10 +85,9 @@ class Course:
         n, family = target.dimension, approx.family
         draws = len(approx.parameters) // n if family == PARTICLES else draws
         count = len(approx.parameters)
-        rank = count // n - 2 if family == LOW_RANK else 0
         batches = target.density.batches
-        parameters, gradient, weights = approx.parameters.copy(), np.zeros(count), np.zeros(draws)
-        normals, points, slopes, logdets = (np.zeros(draws * n) for _ in range(4))
+        parameters, gradient = approx.parameters.copy(), np.zeros(count)
+        normals, points, slopes = (np.zeros(draws * n) for _ in range(3))
         rows = np.zeros(max(1, sum(b.length for b in batches)))
         self.approx, self.optimizer = approx, optimizer
         self.particles, self.flow, self.stein = family == PARTICLES, family == FLOW, stein
@@ -100,52 +105,47 @@ class Course:
         natural = optimizer.rule == NATURAL
         self._rule = Arrival(self._moved, decays=natural or self.flow)
         self.memory = np.zeros(optimizer.memory(count))
-        inputs, places = FlowInputs(parameters, normals, slopes, weights), FlowPlaces(points, logdets)
-        flow = flow_code(approx, draws, inputs, places, FlowGradient(gradient))
+        code = preparing().result()
+        self.kernel = Stein(
+            active=stein, scales=self._scales, bandwidth=1.0, turned=np.zeros(draws * n if stein else 1)
+        )
         self.ascent = Ascent(
             density=open_density(target.local, stop, rows),
-            family=family,
-            stein=stein,
             dimension=n,
             draws=draws,
             count=count,
             parameters=parameters,
             gradient=gradient,
-            sums=self._sums,
-            pulls=self._pulls,
-            turns=self._turns,
-            before=self._before,
-            memory=self.memory,
-            rank=rank,
-            factor=np.zeros(n * n if family == FULL_RANK else max(1, rank * rank)),
-            loads=np.zeros(max(1, draws * rank)),
-            short=np.zeros(max(1, rank)),
             normals=normals,
             points=points,
             slopes=slopes,
-            turned=np.zeros(draws * n),
             logps=np.zeros(draws),
             vector=np.zeros(n),
-            scales=self._scales,
-            bandwidth=1.0,
-            flow=flow,
-            rule=optimizer.rule,
+            rule=StepRule(
+                kind=optimizer.rule,
+                first=optimizer.first,
+                second=optimizer.second,
+                epsilon=optimizer.epsilon,
+                window=optimizer.window,
+                memory=self.memory,
+                most=most,
+            ),
             rate=self.rate,
-            first=optimizer.first,
-            second=optimizer.second,
-            epsilon=optimizer.epsilon,
-            window=optimizer.window,
-            most=most,
+            tally=Tally(sums=self._sums, pulls=self._pulls, turns=self._turns, before=self._before),
+            batches=Batches(
+                rows=rows,
+                lengths=np.array([b.length for b in batches] or [0], np.int64),
+                data_lengths=np.array([b.data for b in batches] or [0], np.int64),
+                count=len(batches),
+            ),
             key=key,
             step=taken,
             bounds=np.zeros(self.block),
             failures=0,
-            batch=rows,
-            batch_lengths=np.array([b.length for b in batches] or [0], np.int64),
-            data_lengths=np.array([b.data for b in batches] or [0], np.int64),
-            batches=len(batches),
         )
-        self._call, _ = preparing().result()
+        self._call = code.steps
+        self._record = own_record(approx, self.ascent, self.kernel)  # which machine code knows by its address only
+        self.family = AscentFamily(address(self._record), *code.families[family])  # type: ignore[arg-type]  # takes addresses
 
     @property
     def parameters(self) -> Floats:
@@ -158,7 +158,7 @@ class Course:
         if self.stein:
             self._measure()
         before = ascent.step
-        self._call(address(ascent), count)
+        self._call(address(ascent), address(self.family), address(self.kernel), count)
         made = ascent.step - before
         self.taken += made
         if ascent.failures >= MOST_FAILURES:
@@ -193,7 +193,7 @@ class Course:
         distances = np.maximum(squares[:, None] + squares - 2.0 * scaled @ scaled.T, 0.0)
         apart = distances[np.triu_indices(len(own), 1)]
         self._scales[:] = scales
-        self.ascent.bandwidth = max(float(np.median(apart)) / np.log(len(own) + 1.0), 1e-12)
+        self.kernel.bandwidth = max(float(np.median(apart)) / np.log(len(own) + 1.0), 1e-12)
 
     def state(self) -> dict[str, Any]:
         """What the next steps depend on, and what was found, between two calls of `climb`; see `go_on_from`."""
@@ -284,29 +284,43 @@ class Course:
         return float(max(np.abs((b - a) / np.maximum(t, 1e-300)).max(), np.abs(np.log(t / s)).max()))
 
 
-def flow_code(
-    approx: Approximation, draws: int, inputs: FlowInputs, places: FlowPlaces, slope: FlowGradient
-) -> FlowCode:
-    """The machine code of a flow with scratch memory of its own; null pointers for other families."""
-    place = gather = place_constants = gather_constants = workspace = 0
-    scale, close = -1, False
+def own_record(approx: Approximation, ascent: Ascent, stein: Stein) -> Any:
+    """The record of a family with memory of its own."""
+    n, draws, family = ascent.dimension, ascent.draws, approx.family
+    if family == MEAN_FIELD:
+        return IndependentNormals(stein)
+    if family == FULL_RANK:
+        return CorrelatedNormals(stein, factor=np.zeros(n * n), scratch=np.zeros(n))
+    if family == PARTICLES:
+        return ParticleSet(stein)
     if isinstance(approx, NormalizingFlow):
-        placing, gathering = approx.flow.placing(draws), approx.flow.gathering(draws)
-        place, gather = placing.entry, gathering.entry
-        place_constants, gather_constants = placing.constants, gathering.constants
-        workspace = max(placing.workspace, gathering.workspace)
-        where = approx.flow.last("scale")
-        scale = -1 if where is None else where.start
-        close = approx.flow.names[-2:] == ("scale", "loc")
+        return flow_code(approx, ascent, stein)
+    rank = ascent.count // n - 2
+    return LowRankNormals(
+        stein,
+        rank=rank,
+        factor=np.zeros(max(1, rank * rank)),
+        loads=np.zeros(max(1, draws * rank)),
+        short=np.zeros(max(1, rank)),
+        turned=np.zeros(draws * n),
+    )
+
+
+def flow_code(approx: NormalizingFlow, ascent: Ascent, stein: Stein) -> FlowCode:
+    """The machine code of a flow with scratch memory of its own."""
+    draws = ascent.draws
+    placing, gathering = approx.flow.placing(draws), approx.flow.gathering(draws)
+    where = approx.flow.last("scale")
     return FlowCode(
-        place=place,  # type: ignore[arg-type]  # a record takes addresses
-        gather=gather,  # type: ignore[arg-type]  # likewise
-        place_constants=place_constants,
-        gather_constants=gather_constants,
-        workspace=Vectors(max(1, -(-workspace // 8))).vector(),
-        inputs=inputs,
-        places=places,
-        slope=slope,
-        scale=scale,
-        close=close,
+        stein,
+        place=placing.entry,  # type: ignore[arg-type]  # a record takes addresses
+        gather=gathering.entry,  # type: ignore[arg-type]  # likewise
+        place_constants=placing.constants,
+        gather_constants=gathering.constants,
+        workspace=Vectors(max(1, -(-max(placing.workspace, gathering.workspace) // 8))).vector(),
+        inputs=FlowInputs(ascent.parameters, ascent.normals, ascent.slopes, np.zeros(draws)),
+        places=FlowPlaces(ascent.points, np.zeros(draws * ascent.dimension)),
+        slope=FlowGradient(ascent.gradient),
+        scale=-1 if where is None else where.start,
+        close=approx.flow.names[-2:] == ("scale", "loc"),
     )

@@ -1,26 +1,44 @@
 """Normals whose covariance is a diagonal and a matrix of low rank: S (1 + U U') S, S the scales and U the loadings.
 
-Parameters in the memory of an ascent in; draws, their gradient and steps out. It costs dimension times rank.
+Parameters are means, logs of scales and loadings by rows: these in the memory of an ascent in; draws, their gradient
+and steps out. It costs dimension times rank.
 """
 
 from __future__ import annotations
 
 from consilience.estimators.variational.optimizers import NATURAL
-from consilience.estimators.variational.state import LONGEST, PER_STEP, WIDEST, Ascent, limited
+from consilience.estimators.variational.state import HALF_LOG_TURN, LONGEST, PER_STEP, WIDEST, Ascent, Stein, limited
 from consilience.native.mathematics import exp, log, sqrt
 from consilience.native.random import fold_in, random_normals
-from consilience.native.typed_python import Array, f64, i64, native
+from consilience.native.typed_python import Array, f64, i64, native, record
 
 LOADS = 2  # purpose of the random numbers of the loadings
 
 
+@record
+class LowRankNormals:
+    """Their record.
+
+    `factor`: lower Cholesky factor of 1 + U'U, f64[rank, rank]. `loads`: normals of the loadings, f64[draws, rank].
+    `short`: scratch memory, f64[rank]. `turned`: (1 + U U')^-1 of the draws in units of the scales, f64[draws,
+    dimension].
+    """
+
+    stein: Stein
+    rank: i64
+    factor: Array[f64]
+    loads: Array[f64]
+    short: Array[f64]
+    turned: Array[f64]
+
+
 @native
-def factorise(ascent: Ascent) -> f64:
+def factorise(ascent: Ascent, own: LowRankNormals) -> f64:
     """factor = lower Cholesky factor of 1 + U'U; gives the log of its determinant."""
     n = ascent.dimension
-    r = ascent.rank
+    r = own.rank
     loadings = ascent.parameters[2 * n :]
-    factor = ascent.factor
+    factor = own.factor
     logdet = 0.0
     for a in range(r):
         for b in range(a + 1):
@@ -38,10 +56,10 @@ def factorise(ascent: Ascent) -> f64:
 
 
 @native
-def solve(ascent: Ascent, x: Array[f64]) -> None:
+def solve(own: LowRankNormals, x: Array[f64]) -> None:
     """x = (1 + U'U)^-1 x, f64[rank]."""
-    r = ascent.rank
-    factor = ascent.factor
+    r = own.rank
+    factor = own.factor
     for a in range(r):
         for b in range(a):
             x[a] -= factor[a * r + b] * x[b]
@@ -55,26 +73,26 @@ def solve(ascent: Ascent, x: Array[f64]) -> None:
 
 
 @native
-def place_low_rank(ascent: Ascent) -> f64:
+def place_low_rank(ascent: Ascent, own: LowRankNormals) -> f64:
     """Draws in opposite pairs; `normals` get y, the draws in units of the scales, and `turned` (1 + U U')^-1 y."""
     n = ascent.dimension
-    r = ascent.rank
-    logdet = factorise(ascent)
+    r = own.rank
+    logdet = factorise(ascent, own)
     loadings = ascent.parameters[2 * n :]
     key = fold_in(ascent.key, LOADS)
-    short = ascent.short
+    short = own.short
     for i in range(n):
         logdet += ascent.parameters[n + i]
     for k in range(ascent.draws):
         y = ascent.normals[k * n :]
-        turned = ascent.turned[k * n :]
-        loads = ascent.loads[k * r :]
+        turned = own.turned[k * n :]
+        loads = own.loads[k * r :]
         if k % 2 == 1:
             for i in range(n):
                 y[i] = -ascent.normals[(k - 1) * n + i]
-                turned[i] = -ascent.turned[(k - 1) * n + i]
+                turned[i] = -own.turned[(k - 1) * n + i]
             for a in range(r):
-                loads[a] = -ascent.loads[(k - 1) * r + a]
+                loads[a] = -own.loads[(k - 1) * r + a]
         else:
             place = (ascent.step * PER_STEP + k) * PER_STEP
             random_normals(ascent.key, place, y, n)
@@ -87,7 +105,7 @@ def place_low_rank(ascent: Ascent) -> f64:
                     y[i] += row[a] * loads[a]
                 for a in range(r):
                     short[a] += row[a] * y[i]
-            solve(ascent, short)
+            solve(own, short)
             for i in range(n):
                 row = loadings[i * r :]
                 turned[i] = y[i]
@@ -95,29 +113,38 @@ def place_low_rank(ascent: Ascent) -> f64:
                     turned[i] -= row[a] * short[a]
         for i in range(n):
             ascent.points[k * n + i] = ascent.parameters[i] + exp(ascent.parameters[n + i]) * y[i]
-    return logdet
+    return logdet + float(n) * HALF_LOG_TURN
 
 
 @native
-def gather_low_rank(ascent: Ascent, good: i64) -> None:
+def low_rank_entropy(ascent: Ascent, own: LowRankNormals, k: i64, total: f64) -> f64:
+    """See `AscentFamily`: of normals by (1 + U U')^-1."""
+    n = ascent.dimension
+    for i in range(n):
+        total += 0.5 * ascent.normals[k * n + i] * own.turned[k * n + i]
+    return total
+
+
+@native
+def gather_low_rank(ascent: Ascent, own: LowRankNormals, good: i64) -> None:
     """Gradient of the bound; for NATURAL the means' in units of the scales, times 1 + U U'."""
     n = ascent.dimension
-    r = ascent.rank
+    r = own.rank
     share = 1.0 / float(good)
     loadings = ascent.parameters[2 * n :]
     wide = ascent.gradient[n:]
     slopes = ascent.gradient[2 * n :]
     for k in range(ascent.draws):
         if ascent.logps[k] - ascent.logps[k] == 0.0:
-            loads = ascent.loads[k * r :]
+            loads = own.loads[k * r :]
             for i in range(n):
-                size = exp(ascent.parameters[n + i]) * ascent.slopes[k * n + i] + ascent.turned[k * n + i]
+                size = exp(ascent.parameters[n + i]) * ascent.slopes[k * n + i] + own.turned[k * n + i]
                 size *= share
                 ascent.gradient[i] += size
                 wide[i] += size * ascent.normals[k * n + i]
                 for a in range(r):
                     slopes[i * r + a] += size * loads[a]
-    short = ascent.short
+    short = own.short
     for a in range(r):
         short[a] = 0.0
     for i in range(n):
@@ -130,19 +157,19 @@ def gather_low_rank(ascent: Ascent, good: i64) -> None:
             loading = loadings[i * r + a]
             direction += loading * short[a]
             variance += loading * loading
-        ascent.pulls[i] += direction / sqrt(variance)
-        ascent.pulls[n + i] += 0.5 * wide[i]
-        if ascent.rule == NATURAL:
+        ascent.tally.pulls[i] += direction / sqrt(variance)
+        ascent.tally.pulls[n + i] += 0.5 * wide[i]
+        if ascent.rule.kind == NATURAL:
             ascent.gradient[i] = direction
         else:
             ascent.gradient[i] /= exp(ascent.parameters[n + i])
 
 
 @native
-def step_low_rank(ascent: Ascent) -> None:
+def step_low_rank(ascent: Ascent, own: LowRankNormals) -> None:
     """A step along the natural gradient by the means, and along it by the scales and the loadings alone."""
     n = ascent.dimension
-    r = ascent.rank
+    r = own.rank
     rate = ascent.rate
     loadings = ascent.parameters[2 * n :]
     slopes = ascent.gradient[2 * n :]
@@ -162,3 +189,14 @@ def step_low_rank(ascent: Ascent) -> None:
         ascent.parameters[n + i] += limited(0.5 * rate * ascent.gradient[n + i], WIDEST)
     for i in range(n * r):
         loadings[i] += rate * slopes[i] / shorter
+
+
+@native
+def narrow_low_rank(ascent: Ascent, own: LowRankNormals) -> None:
+    """See `AscentFamily`."""
+    n = ascent.dimension
+    for i in range(n):
+        ascent.parameters[n + i] += log(0.5)
+
+
+FUNCTIONS = (place_low_rank, low_rank_entropy, gather_low_rank, step_low_rank, narrow_low_rank)

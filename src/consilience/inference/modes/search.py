@@ -332,7 +332,10 @@ class _Search:
 
     def look_aside(self, known: int) -> None:
         """Find an end of the ascents since that no ridge falls to, though it lies far outside of the heaviest mode."""
-        mode = self.converged()[0]
+        modes = self.converged()
+        if not modes:  # an exchange led to where the density has no bound, and the ridge to it falls nowhere
+            return
+        mode = modes[0]
         curvature = self.curvatures[mode]
         assert curvature is not None  # a converged mode has one
         ends = np.arange(known, len(self.linkage.logps))

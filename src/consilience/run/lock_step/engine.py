@@ -34,6 +34,7 @@ from consilience.run.lock_step.settings import COLUMNS, ChEES
 from consilience.run.lock_step.tuner import ChEESCommand, ChEESTuner
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
+from consilience.run.remedies.coordinates import Recoordinated
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -53,7 +54,7 @@ def new_leg(
     device: Any = None,
     precision: str = "float64",
     climb: bool = True,
-    other_coordinates: Callable[[Floats, bool], Leg | None] | None = None,
+    other_coordinates: Callable[[Floats, Recoordinated, float], Leg | None] | None = None,
     work: float | None = None,
 ) -> Leg:
     """Course and engine of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.

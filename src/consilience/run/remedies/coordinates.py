@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from consilience.run.attempt import Attempt
     from consilience.run.course import Leg, RunCourse
 
+# What may get other coordinates: large fields, a block of variables that are nearly normal, or anything.
+Recoordinated: TypeAlias = Literal["fields", "block", "all"]
 LONG: Final = 32  # evaluations a transition, from which on coordinates are looked at while chains tune
 MANY_EARLY: Final = 0.05  # divergences in a transition of a window of tuning
 MOST_FIELDS: Final = 4  # times that fields get other coordinates
+SAID_OF_BLOCKS: Final = (
+    "a block of variables is nearly normal given the others: tuning again in coordinates that follow these"
+)
 SAID: Final = "partially non-centred coordinates suit the draws better: tuning and sampling again in them"
 
 
@@ -35,8 +40,7 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
         hard = (course.chains.at_the_end or not look.at_end) and _is_far(attempt, look.size)
     if not hard:
         return None
-    successor = attempt.in_other_coordinates()
-    return None if successor is None else Restart("coordinates", SAID, successor=successor)
+    return _restart(attempt.in_other_coordinates())
 
 
 def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart | None:
@@ -49,9 +53,21 @@ def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart 
     due = made > 0 and course.tuned >= course.plan.min_tune and set(course.restarts) <= {"fields"}
     if not due or len(course.restarts) >= MOST_FIELDS or not _may_ask_early(course):
         return None
-    successor = _successor(course, windows, True)
+    successor = _successor(course, windows, "fields")
     said = "a field and its scale hold each other: tuning again in coordinates in which the scale is free"
     return None if successor is None else Restart("fields", said, successor=successor)
+
+
+def transport_block(course: RunCourse, windows: Mapping[int, Window], spent: int) -> Restart | None:
+    """Where trajectories of tuning are long: a block that is nearly normal given the others gets its own coordinates.
+
+    Once, as few draws tell. `spent`: evaluations for these windows.
+    """
+    made = next(iter(windows.values())).statistics.shape[1]
+    due = course.tuned - made < course.plan.min_tune <= course.tuned and not course.restarts
+    if not due or not _may_ask_early(course) or spent < LONG * made * len(windows):
+        return None
+    return _restart(_successor(course, windows, "block", spent))
 
 
 def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent: int) -> Restart | None:
@@ -60,7 +76,7 @@ def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent:
     `spent`: evaluations for these windows.
     """
     made = next(iter(windows.values())).statistics.shape[1]
-    due = made > 0 and 2 * course.plan.min_tune <= course.tuned and set(course.restarts) <= {"fields"}
+    due = made > 0 and 2 * course.plan.min_tune <= course.tuned and set(course.restarts) <= {"fields", "block"}
     place = course.chains.columns.place("divergence")
     if not due or place is None or course.plan.draws is not None or not _may_ask_early(course):
         return None
@@ -68,8 +84,15 @@ def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent:
         return None
     if sum(w.statistics[place].sum() for w in windows.values()) < MANY_EARLY * made * len(windows):
         return None
-    successor = _successor(course, windows, False)
-    return None if successor is None else Restart("coordinates", SAID, successor=successor)
+    return _restart(_successor(course, windows, "all", spent))
+
+
+def _restart(leg: Leg | None) -> Restart | None:
+    """With a leg: coordinates of a block are left again where draws fail in them, too; others are not."""
+    if leg is None:
+        return None
+    left = leg.course.other_coordinates is not None
+    return Restart("block", SAID_OF_BLOCKS, successor=leg) if left else Restart("coordinates", SAID, successor=leg)
 
 
 def _may_ask_early(course: RunCourse) -> bool:
@@ -78,9 +101,10 @@ def _may_ask_early(course: RunCourse) -> bool:
     return course.other_coordinates is not None and arrived and course.monitored.present_normals() is None
 
 
-def _successor(course: RunCourse, windows: Mapping[int, Window], tuning: bool) -> Leg | None:
+def _successor(course: RunCourse, windows: Mapping[int, Window], of: Recoordinated, spent: int = 0) -> Leg | None:
     assert course.other_coordinates is not None
-    return course.other_coordinates(np.stack([window.draws for window in windows.values()]), tuning)
+    draws = np.stack([window.draws for window in windows.values()])
+    return course.other_coordinates(draws, of, spent / max(draws.shape[0] * draws.shape[1], 1))
 
 
 def _is_far(attempt: Attempt, size: float) -> bool:

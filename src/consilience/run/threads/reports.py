@@ -60,11 +60,11 @@ def state(
 
 
 def under_way(worker: ChainWorker, columns: Columns, number: int) -> tuple[Matrix, Matrix] | None:
-    """Copies of the rows of a worker's segment that are finished, if it is at work on this one."""
+    """The rows of a worker's segment that are finished, if it is at work on this one: nobody writes into them again."""
     life, segment, rows, done = worker.life, worker.segment, worker.rows, worker.done
     if worker.number != number or segment is None or segment.phase != "sampling" or not worker.ready or rows is None:
         return None
-    draws, table = worker.folded(rows.draws[:done].copy()), columns.table(rows.statistics[:done].copy())
+    draws, table = worker.folded(rows.draws[:done]), columns.table(rows.statistics[:done].copy())
     changed = worker.life != life or worker.number != number or worker.rows is not rows
     return None if changed or not np.isfinite(draws).all() else (draws, table)
 

@@ -1,0 +1,246 @@
+"""Blocks of variables that are nearly normal given the others, in coordinates of their own: x = mean + L^-T z.
+
+Mean and precision follow the few other variables, so that chains move these and standard numbers z, which hardly depend
+on them: no neck, no scale that a field holds. Which variables are such a block is seen from the graph; slopes and
+curvatures of what is not normal are averages over draws of tuning, and stay as they are from then on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from consilience.distributions import Normal
+from consilience.distributions.constraints import Real, RealVector
+from consilience.distributions.densities import density, support_of
+from consilience.elimination import acts
+from consilience.elimination.addends import total
+from consilience.elimination.gaussian_integral import NormalGivenOthers, is_separable, parted
+from consilience.elimination.nearly_normal import (
+    MOST_PREDICTORS,
+    Reference,
+    TermsByForm,
+    approximation,
+    averaged,
+    derivatives,
+    terms_by_form,
+)
+from consilience.errors import ConsilienceError, ModelError
+from consilience.ir import Node, substitute, topological
+from consilience.ir.side_tables import without_sources
+from consilience.model.conditioning import Rebuilt
+from consilience.model.integration import model_terms
+from consilience.model.model import Model
+from consilience.model.observation import slot_values
+from consilience.model.predictive import predict
+from consilience.model.programs import kept
+from consilience.model.reparametrization import written_by
+from consilience.model.summation import cost
+from consilience.model.variables import FreeVariable
+from consilience.ops.reduce import reduce
+from consilience.record import Record
+
+TOGETHER: Final = 20  # elements that act on each other, from which on a block is worth it
+FEWER: Final = 10  # times as few elements as independent ones, with which a variable stays out of their block
+ALONE: Final = 100  # elements that are independent given all others
+DRAWS: Final = 200  # of which averages are taken at most
+
+Transported: TypeAlias = Mapping[str, Any]  # names, and the reference: of each predictor of each term
+
+
+class _BlockTerms(Record, eq=False):
+    """Variables of a model as placeholders, and the terms that depend on them."""
+
+    back: dict[Node, Node]
+    terms: TermsByForm
+
+
+def transportable(model: Model) -> tuple[str, ...]:
+    """Names of the variables that make up the block of a model, in the order of declaration; none where there is none.
+
+    Variables without bounds in whose densities, given all others, they are quadratic together, with at least one term
+    that is not: others are integrated out.
+
+    Examples
+    --------
+    >>> import consilience as pm
+    >>> import consilience.tensor as pt
+    >>> from consilience.model.transport import transportable
+    >>> with pm.Model() as model:
+    ...     level, scale = pm.Normal("level"), pm.HalfNormal("scale")
+    ...     x = pm.GaussianRandomWalk("x", sigma=scale, init_dist=pm.Normal.dist(), shape=50)
+    ...     y = pm.Poisson("y", pt.exp(level + x), observed=[3] * 50)
+    >>> transportable(model)
+    ('level', 'x')
+    """
+    candidates = [v for v in model.free if _is_candidate(v)]
+    left = any(v not in candidates for v in model.free)
+    if (
+        not left
+        or sum(v.size for v in candidates) < TOGETHER
+        or model.marginalized
+        or not all(v.continuous for v in model.free)
+    ):
+        return ()
+    shapes = tuple(value.shape for value in slot_values(model)[1])
+    return kept(model.cache, "transportable", shapes, lambda: _chosen(model, candidates))
+
+
+def _is_candidate(variable: FreeVariable) -> bool:
+    known = all(isinstance(n, int) for n in variable.node.static_shape)
+    real = variable.transform is None and isinstance(support_of(variable.node), Real | RealVector)
+    return known and variable.continuous and real and not variable.has_trees
+
+
+def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]:
+    """The largest first, then each that leaves what the others are read by as it was."""
+    with without_sources():
+        terms = model_terms(model)
+        if terms.batches:
+            return ()
+        found: list[str] = []
+        alone = False
+        sizes = {v.name: v.size for v in candidates}
+        read: set[Node] = set()
+        bent: set[Node] = set()
+        for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
+            if alone and variable.size * FEWER < sizes[found[0]]:
+                continue  # a mean of groups would join them
+            names = [*found, variable.name]
+            block = terms_by_form(terms.all, [terms.leaves[name] for name in names])
+            parts = [node for one in block.bent for node in one.predictors]
+            now = {one.term for one in block.bent}
+            priors = {terms.priors[name] for name in names}
+            # A product with a variable of the block would be split; a term that was normal would be so no more.
+            split = not read <= set(topological(parts))
+            worse = bool(found) and any(
+                term not in bent and acts(term, [terms.leaves[name] for name in found]) for term in now
+            )
+            wide = any(len(one.predictors) > MOST_PREDICTORS for one in block.bent)
+            if split or worse or wide or now & priors or not _joined(block, terms.leaves[variable.name]):
+                continue
+            found, read, bent = names, set(parts), now
+            alone = len(found) == 1 and is_separable([*block.quadratic, *now], block.leaves[0])
+        if not bent:
+            return ()
+    return tuple(v.name for v in model.free if v.name in found)
+
+
+def _joined(block: TermsByForm, leaf: Node) -> bool:
+    """Whether a variable acts on what bends, or on others of the block: it would be an ordinary coordinate else."""
+    if any(acts(one.term, [leaf]) for one in block.bent):
+        return True
+    others = [own for own in block.leaves if own is not leaf]
+    return any(acts(term, [leaf]) and acts(term, others) for term in block.quadratic)
+
+
+def _block(model: Model, names: Sequence[str]) -> _BlockTerms:
+    terms = model_terms(model)
+    leaves = [terms.leaves[name] for name in names]
+    return _BlockTerms(
+        {leaf: model.named[name] for name, leaf in terms.leaves.items()}, terms_by_form(terms.all, leaves)
+    )
+
+
+def _copy(model: Model) -> Model:
+    with without_sources():
+        made = Rebuilt(model, {}, set()).model()
+    made.name = ""  # of what is added here
+    return made
+
+
+def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any]) -> Transported:
+    """For `transport`: the block's names, and averages over draws (draw, …) of all free variables by name.
+
+    Raises
+    ------
+    ModelError
+        Where a draw has no finite slopes and curvatures.
+    """
+    flat = {v.name: np.asarray(draws[v.name]) for v in model.free}
+    count = len(next(iter(flat.values())))
+    flat = {name: values[:: -(-count // DRAWS)] for name, values in flat.items()}
+    made, wanted = _copy(model), list[str]()
+    with without_sources():
+        block = _block(made, names)
+        for place, bent in enumerate(block.terms.bent):
+            for number, (own, pair) in enumerate(zip(bent.predictors, derivatives(bent), strict=True)):
+                for kind, node in zip(("slope", "curvature", "value"), (*pair, own), strict=True):
+                    wanted.append(f"{kind} {number} of term {place}")
+                    made.add_deterministic(wanted[-1], substitute([node], block.back)[0])
+    seen = predict(made, wanted, flat, len(next(iter(flat.values()))), 0, with_data=True)
+    arrays = iter(seen[name] for name in wanted)
+    reference = []
+    for bent in block.terms.bent:
+        pairs = [averaged(next(arrays), next(arrays), next(arrays)) for _ in bent.predictors]
+        if not all(np.isfinite(part).all() for pair in pairs for part in pair):
+            raise ModelError("draws have no finite curvature.")
+        reference.append([[part.tolist() for part in pair] for pair in pairs])
+    return {"names": list(names), "reference": reference}
+
+
+def transport(model: Model, chosen: Transported) -> Model:
+    """The same posterior with the block as a function of standard numbers, `<first name>_raw`, and all others.
+
+    Raises
+    ------
+    ModelError
+        Where the name is taken, or the approximation of the block is no proper normal distribution.
+    """
+    names, reference = chosen["names"], chosen["reference"]
+    made = _copy(model)
+    with without_sources():
+        block, own = _approximated(made, names, reference)
+        raw = Normal.dist(0.0, 1.0, shape=own.point.static_shape)
+        values = parted(own.mean + own.spread(raw), block.terms.leaves)
+        *values, volume = substitute([*values, own.volume], block.back)
+        priors = [density(made.named[name], made.named[name]) for name in names]
+        made.add_potential(
+            _title(names),
+            total(priors) + volume + 0.5 * (reduce("sum", raw * raw) + _size(raw) * math.log(2.0 * math.pi)),
+        )
+        raws: dict[str, dict[str, Node]] = {name: {} for name in names}
+        raws[names[0]] = {"_raw": raw}
+        return written_by(made, dict(zip(names, values, strict=True)), raws)
+
+
+def _size(node: Node) -> int:
+    return math.prod(n for n in node.static_shape if isinstance(n, int))
+
+
+def _title(names: Sequence[str]) -> str:
+    return f"log density of {' and '.join(names)} in coordinates of their own"
+
+
+def _approximated(model: Model, names: Sequence[str], reference: Reference) -> tuple[_BlockTerms, NormalGivenOthers]:
+    block = _block(model, names)
+    own = approximation(block.terms, reference)
+    if own is None:
+        raise ModelError(f"the density of {' and '.join(f'`{name}`' for name in names)} has no curvature.")
+    return block, own
+
+
+def operations(model: Model) -> float:
+    """Of a log density, estimated, those of loops included; infinite where it has none."""
+    return cost(model, (), loops=True)[0]
+
+
+def suited(model: Model, draws: Mapping[str, Any]) -> Transported | None:
+    """For `transport`, what suits draws (draw, …) of all free variables; None where there is no block of a fit size."""
+    names = transportable(model)
+    if not names:
+        return None
+    try:
+        chosen = referred(model, names, draws)
+        with without_sources():
+            _, own = _approximated(model, names, chosen["reference"])
+    except ConsilienceError:
+        return None
+    size = sum(_size(model.named[name]) for name in names)
+    return {**chosen, "kind": own.kind} if own.joined >= TOGETHER or size >= ALONE else None
+
+
+__all__ = ["operations", "referred", "suited", "transport", "transportable"]

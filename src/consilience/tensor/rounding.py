@@ -1,0 +1,147 @@
+"""Whole parts of numbers under PyTensor's and NumPy's names: rounding, and division with a rest."""
+
+from __future__ import annotations
+
+from consilience.ir import Node
+from consilience.ops.elementwise import TensorLike, apply, cast
+from consilience.ops.notation import round_to
+from consilience.tensor.keywords import export
+
+
+def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
+    """Floor quotient and remainder, the remainder with the sign of y.
+
+    Parameters
+    ----------
+    x, y : ...
+
+    Returns
+    -------
+    tuple of (TensorVariable, TensorVariable)
+        Quotients and remainders, of the common broadcast shape.
+
+    See Also
+    --------
+    ceil_intdiv : The quotient of integers, rounded up.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> [x.eval().item() for x in pt.divmod(7.0, 2.0)]
+    [3.0, 1.0]
+    """
+    return apply("floor_div", x, y), apply("mod", x, y)
+
+
+def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
+    """The quotient of integers, rounded up.
+
+    Parameters
+    ----------
+    a, b (second) : ...
+
+    Returns
+    -------
+    TensorVariable
+        Integers of the common broadcast shape.
+
+    See Also
+    --------
+    divmod : Floor quotient and remainder.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.ceil_intdiv(7, 2).eval().item()
+    4
+    """
+    quotient = apply("floor_div", a, b)
+    return apply("add", quotient, cast(apply("neq", apply("mod", a, b), 0), quotient.dtype))
+
+
+def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
+    """The nearest multiple of 10 ** -decimals.
+
+    Parameters
+    ----------
+    a : ...
+    mode : str or int, optional
+        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero"; an integer here is NumPy's
+        `decimals`.
+    decimals : int, default 0
+        Decimal places.
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape and dtype of `a`.
+
+    See Also
+    --------
+    round_half_away_from_zero : The nearest whole number.
+    iround : The nearest whole number as int64.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.round([1.25, 2.5]).eval().tolist()
+    [1.0, 2.0]
+    """
+    return round_to(a, mode, decimals=decimals)
+
+
+def round_half_away_from_zero(x: TensorLike) -> Node:
+    """The nearest whole number, halves away from zero.
+
+    Parameters
+    ----------
+    x : ...
+
+    Returns
+    -------
+    TensorVariable
+        Of the shape of the argument.
+
+    See Also
+    --------
+    iround : The nearest whole number as int64.
+    round : The nearest multiple of 10 ** -decimals.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.round_half_away_from_zero([2.5, -2.5]).eval().tolist()
+    [3.0, -3.0]
+    """
+    return round_to(x, "half_away_from_zero")
+
+
+def iround(a: TensorLike, mode: str | None = None) -> Node:
+    """The nearest whole number as int64; `mode` as in `round`.
+
+    Parameters
+    ----------
+    a : ...
+    mode : str, optional
+        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero".
+
+    Returns
+    -------
+    TensorVariable
+        Integers of the common broadcast shape.
+
+    See Also
+    --------
+    round : The nearest multiple of 10 ** -decimals.
+    round_half_away_from_zero : The nearest whole number.
+
+    Examples
+    --------
+    >>> import consilience.tensor as pt
+    >>> pt.iround([1.2, 2.7]).eval().tolist()
+    [1, 3]
+    """
+    return cast(round_to(a, mode), "int64")
+
+
+export(globals())

@@ -1,0 +1,197 @@
+"""Blocks that are nearly normal given the others, in coordinates of their own: the same posterior, exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import consilience as pm
+import consilience.tensor as pt
+from consilience.diagnostics import mcse_mean
+from consilience.errors import ModelError
+from consilience.events import Restarted
+from consilience.model import model_density
+from consilience.model.transport import suited, transport, transportable
+from tests.cutting import stopping
+
+Build = Callable[[np.random.Generator], None]
+
+
+def walk_of_counts(rng: np.random.Generator) -> None:
+    level = pm.Normal("level", 1.0, 2.0)
+    x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=40)
+    pm.Poisson("y", pt.exp(level + x), observed=rng.poisson(3.0, 40))
+
+
+def volatility(rng: np.random.Generator) -> None:
+    x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=40)
+    pm.Normal("y", 0.0, pt.exp(x), observed=rng.normal(size=40))
+
+
+def process_with_outliers(rng: np.random.Generator) -> None:
+    scale, length = pm.HalfNormal("scale"), pm.Gamma("length", 2, 1)
+    f = pm.gp.Latent(cov_func=scale**2 * pm.gp.cov.Matern52(1, ls=length)).prior("f", X=np.arange(22.0)[:, None])
+    pm.StudentT("y", nu=4, mu=f, sigma=pm.HalfNormal("noise"), observed=rng.standard_t(2, 22))
+
+
+def classified(rng: np.random.Generator) -> None:
+    K = pm.HalfNormal("scale") ** 2 * np.exp(-0.1 * np.subtract.outer(np.arange(24), np.arange(24)) ** 2)
+    f = pm.MvNormal("f", np.zeros(24), cov=K + 1e-3 * np.eye(24))
+    pm.Bernoulli("y", logit_p=f, observed=rng.integers(0, 2, 24))
+
+
+def areas(rng: np.random.Generator) -> None:
+    W = np.diag(np.ones(24), 1)
+    W = W + W.T
+    theta, phi = pm.Normal("theta", shape=25), pm.ICAR("phi", W=W)
+    s, rho = pm.HalfNormal("s"), pm.Beta("rho", 0.5, 0.5)
+    predictor = pm.Normal("b") + s * (pt.sqrt(1 - rho) * theta + pt.sqrt(rho) * phi)
+    pm.Poisson("y", 5.0 * pt.exp(predictor), observed=rng.poisson(5.0, 25))
+
+
+def groups(rng: np.random.Generator) -> None:
+    x = pm.Normal("x", pm.Normal("mean"), pm.HalfNormal("s"), shape=120)
+    pm.Binomial("y", 3, logit_p=x[np.arange(200) % 120], observed=rng.integers(0, 4, 200))
+
+
+def counts_and_measurements(rng: np.random.Generator) -> None:
+    x = pm.AR("x", rho=[pm.Uniform("rho", -1, 1)], sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), steps=29)
+    pm.Normal("z", x[::2], 0.5, observed=rng.normal(size=15))
+    pm.NegativeBinomial("y", mu=pt.exp(x), alpha=pm.Gamma("alpha", 2, 1), observed=rng.poisson(1.0, 30))
+
+
+MODELS: Any = [
+    volatility,
+    classified,
+    areas,
+    groups,
+    *(
+        pytest.param(own, marks=pytest.mark.slow)
+        for own in (walk_of_counts, process_with_outliers, counts_and_measurements)
+    ),
+]
+
+
+def built(build: Build) -> pm.Model:
+    with pm.Model() as model:
+        build(np.random.default_rng(5))
+    return model
+
+
+def prior_draws(model: pm.Model) -> dict[str, Any]:
+    density = model_density(model)
+    positions = np.random.default_rng(2).normal(0.0, 0.3, (12, density.dimension))
+    return density.expand(positions, False)
+
+
+@pytest.mark.parametrize("build", MODELS, ids=lambda build: build.__name__)
+def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
+    """Of the density of x at the map of (z, others): log |dx/dz| more, from the map of unit vectors."""
+    model = built(build)
+    chosen = suited(model, prior_draws(model))
+    assert chosen is not None
+    old, new = model_density(model), model_density(transport(model, chosen))
+    names = chosen["names"]
+    place = next(s.slice for s in new.layout.stretches if s.variable.name == f"{names[0]}_raw")
+    z = range(place.start, place.stop)
+    at = np.random.default_rng(3).normal(0.0, 0.4, new.dimension)
+    rows = np.concatenate([at[None], at + np.eye(new.dimension)[list(z)]])
+    values = {**new.expand(rows, False), **new.expand(rows, list(names))}
+    x = np.concatenate([values[name].reshape(len(rows), -1) for name in names], 1)
+    sign, volume = np.linalg.slogdet(x[1:] - x[0])
+    assert sign != 0.0
+    there = old.unconstrained({v.name: values[v.name][:1] for v in model.free})[0]
+    assert new(at)[0] == pytest.approx(old(there)[0] + volume, abs=1e-6 * (1.0 + abs(old(there)[0])))
+    step = 1e-5
+    for i in (0, new.dimension // 2, new.dimension - 1):
+        moved = step * np.eye(new.dimension)[i]
+        slope = (new(at + moved)[0] - new(at - moved)[0]) / (2 * step)
+        assert new(at)[1][i] == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+def test_what_is_a_block() -> None:
+    """Intercepts are of it where elements act on each other; what scales it is not, nor what is normal throughout."""
+    assert transportable(built(walk_of_counts)) == ("level", "x")
+    assert set(transportable(built(areas))) == {"b", "theta", "phi"}
+    assert transportable(built(groups)) == ("x",)
+    with pm.Model() as product:
+        x = pm.Normal("x", shape=50)
+        pm.Poisson("y", pt.exp(pm.Normal("factor") * x + pm.HalfNormal("s")), observed=[1] * 50)
+    assert transportable(product) == ("x",)
+    with pm.Model() as normal:
+        x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=50)
+        pm.Normal("y", x, 1.0, observed=np.zeros(50))
+    assert transportable(normal) == ()
+    with pm.Model() as mixed:
+        x = pm.Normal("x", 0, pm.HalfNormal("s"), shape=50)
+        pm.Poisson("y", pt.exp(x + pm.Bernoulli("z", 0.5)), observed=[1] * 50)
+    assert transportable(mixed) == ()
+
+
+def test_a_name_that_is_taken_is_an_error() -> None:
+    model = built(walk_of_counts)
+    chosen = suited(model, prior_draws(model))
+    assert chosen is not None
+    with model:
+        pm.Deterministic("level_raw", pt.constant(1.0))
+    with pytest.raises(ModelError, match="level_raw"):
+        transport(model, chosen)
+
+
+def observed_counts() -> Any:
+    rng = np.random.default_rng(5)
+    return rng.poisson(2.0 * np.exp(0.15 * rng.normal(size=300)))
+
+
+def few_counts() -> pm.Model:
+    """Counts of 300 groups, which say little of how far these differ."""
+    with pm.Model(coords={"group": range(300)}) as model:
+        a = pm.Normal("a", pm.Normal("mu", 0, 3), pm.HalfNormal("tau", 1), dims="group")
+        pm.Poisson("y", mu=2.0 * pt.exp(a), observed=observed_counts(), dims="group")
+    return model
+
+
+def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
+    """Means agree with those of sums over a grid of mean and scale; names and dims are those of the model."""
+    model = few_counts()
+    found = pm.sample(model=model, random_seed=1, progressbar=False)
+    attributes = found.posterior.attrs
+    assert found.status == "converged"
+    assert json.loads(attributes["transported"]) == {"a": "normal, each element alone"}
+    assert json.loads(attributes["restarts"])[0] == "block"
+    assert set(found.posterior.data_vars) == {"a", "mu", "tau"}
+    assert found.posterior["a"].dims == ("chain", "draw", "group")
+    mu, log_tau = np.meshgrid(np.linspace(-0.35, 0.15, 41), np.linspace(-6.0, 0.0, 61), indexing="ij")
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    y = observed_counts()
+    rate = np.log(2.0) + mu[..., None] + np.exp(log_tau)[..., None] * nodes
+    values, counts = np.unique(y, return_counts=True)
+    log_posterior = log_tau - 0.5 * np.exp(2.0 * log_tau) - 0.5 * (mu / 3.0) ** 2
+    for value, count in zip(values, counts, strict=True):
+        log_posterior = log_posterior + count * np.log((np.exp(value * rate - np.exp(rate)) * weights).sum(-1))
+    posterior = np.exp(log_posterior - log_posterior.max())
+    posterior /= posterior.sum()
+    for name, own in (("mu", mu), ("tau", np.exp(log_tau))):
+        draws = found.posterior[name].values
+        assert abs(draws.mean() - (posterior * own).sum()) < 5 * mcse_mean(draws)
+
+
+def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"random_seed": 1, "progressbar": False}
+    unbroken = pm.sample(model=few_counts(), cores=1, **settings)
+    tree = pm.sample(
+        model=few_counts(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, Restarted), **settings
+    )
+    attempts = 1
+    while tree.status == "interrupted":
+        attempts += 8
+        tree = pm.resume(tmp_path / "run", few_counts(), callback=stopping(attempts), progressbar=False)
+    assert attempts > 1
+    np.testing.assert_array_equal(tree.posterior["a"], unbroken.posterior["a"])
+    for name in ("status", "gradients", "restarts", "transported"):
+        assert tree.posterior.attrs[name] == unbroken.posterior.attrs[name], name
