@@ -177,7 +177,7 @@ def same_draws(subject: Subject) -> None:
         if draft.batches:  # every row is any of them
             wanted = np.full(drawn.shape[-1], wanted.mean())
         found = (drawn <= threshold).mean(0)
-        spread = np.sqrt(wanted * (1 - wanted) * (1 / len(drawn) + (times > 1) / times)) + 1e-3
+        spread = np.sqrt(wanted * np.maximum(1 - wanted, 0) * (1 / len(drawn) + (times > 1) / times)) + 1e-3
         assert (np.abs(found - wanted) < 5 * spread).all(), f"up to {threshold}: {found}, expected {wanted}"
 
 
