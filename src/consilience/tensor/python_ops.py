@@ -519,6 +519,7 @@ def type_of(given: Any) -> TensorType:
 
 
 def title_of(op: Any) -> str:
+    """The name of an op in messages."""
     return getattr(op, "__name__", type(op).__name__)
 
 
