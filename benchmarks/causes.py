@@ -116,8 +116,9 @@ def an_effect_without_data(rng: np.random.Generator) -> None:
 def a_change_point_in_continuous_time(rng: np.random.Generator) -> None:
     t = np.linspace(0, 10, 60)
     tau, level = pm.Uniform("tau", 0, 10), pm.Normal("level", 0, 2, shape=2)
-    after = level[1] + 0.2 * (t - tau)  # so that it is not summed over intervals
-    pm.Normal("y", pt.switch(t < tau, level[0], after), 0.5, observed=np.where(t < 4, 0, 2) + rng.normal(size=60) / 2)
+    speed = pm.LogNormal("speed", 0, 0.05)  # so that it is not summed over intervals: these move with it
+    y = np.where(t < 4, 0, 2) + rng.normal(size=60) / 2
+    pm.Normal("y", pt.switch(t * speed < tau, level[0], level[1]), 0.5, observed=y)
 
 
 @situation("jump", "k", **FIXED)

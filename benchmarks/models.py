@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
 import consilience as pm
@@ -23,7 +21,7 @@ def eight_schools() -> pm.Model:
 
 def radon() -> pm.Model:
     """The model of `examples/radon.py`, with its names and dims."""
-    data = {name: np.asarray(values) for name, values in json.loads(problems.RADON.read_text("utf-8")).items()}
+    data = problems.radon_data()
     county = data["county_idx"] - 1
     uranium = data["log_uppm"][np.unique(county, return_index=True)[1]]
     with pm.Model(coords={"county": np.arange(data["J"]), "house": np.arange(data["N"])}) as model:

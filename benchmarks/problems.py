@@ -6,14 +6,13 @@ Positions are unconstrained, in the order in which `benchmarks/models.py` declar
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-RADON = Path(__file__).resolve().parent.parent / "examples" / "data" / "radon_mn.json"
+RADON = Path(__file__).resolve().parent.parent / "src" / "consilience" / "datasets" / "radon.csv"
 LOG_2PI = float(np.log(2 * np.pi))
 
 EFFECTS = np.array([28, 8, -3, 7, -1, 1, 18, 12], dtype=float)
@@ -66,12 +65,20 @@ def eight_schools() -> Problem:
     return Problem("eight schools", "eight_schools", {"J": 8}, (EFFECTS, ERRORS**-2), float(constant), start(10), logp)
 
 
+def radon_data() -> dict[str, np.ndarray]:
+    """The radon data: county from 1, floor, log radon and log uranium of each house, and how many of both there are."""
+    table = np.genfromtxt(RADON, delimiter=",", names=True)
+    whole = {"county_idx": table["county"].astype(np.int64), "floor_measure": table["floor"].astype(np.int64)}
+    sizes = {"N": np.asarray(len(table)), "J": whole["county_idx"].max()}
+    return {**sizes, **whole, "log_radon": table["log_radon"], "log_uppm": table["log_uranium"]}
+
+
 def radon(by_county: bool = False) -> Problem:
     """The model of `examples/radon.py`; q in its order of declaration, scales as logarithms.
 
     With `by_county` C gets the houses sorted by county and where each county starts.
     """
-    data = {name: np.asarray(values) for name, values in json.loads(RADON.read_text(encoding="utf-8")).items()}
+    data = radon_data()
     houses, counties = int(data["N"]), int(data["J"])
     county, y, floor = (
         data["county_idx"] - 1,

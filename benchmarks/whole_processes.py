@@ -41,7 +41,6 @@ for name in sys.modules:
 print(json.dumps([result.status, loaded, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
 READ = """
-import json
 import numpy as np
 from benchmarks import problems
 """
@@ -49,7 +48,7 @@ DATA = {
     "eight schools": READ + "y, e = problems.EFFECTS, problems.ERRORS",
     "radon": READ
     + """
-data = {name: np.asarray(values) for name, values in json.loads(problems.RADON.read_text("utf-8")).items()}
+data = problems.radon_data()
 county, floor, y = data["county_idx"] - 1, data["floor_measure"], data["log_radon"]
 uranium, counties = data["log_uppm"][np.unique(county, return_index=True)[1]], int(data["J"])
 """,

@@ -20,6 +20,8 @@ extensions = [
     "building.cells",
     "building.checks",
     "building.gallery",
+    "building.keywords",
+    "building.repository",
 ]
 # No intersphinx: no package on PyPI carries inventories of NumPy, SciPy or xarray, and a build needs no network.
 exclude_patterns = ["_build", "building", "gallery/README.md"]
@@ -47,8 +49,8 @@ html_sidebars = {
     "do/**": ["sidebar-nav-bs"],
     "understand/**": ["sidebar-nav-bs"],
     "design/**": ["sidebar-nav-bs"],
-    "gallery/**": [],
-    "reference/**": [],
+    "gallery/**": ["sidebar-nav-bs"],
+    "reference/**": ["sidebar-nav-bs"],
 }
 html_theme_options = {
     "use_edit_page_button": False,
@@ -58,7 +60,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "show_prev_next": False,
+    "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -1,5 +1,6 @@
-"""Air passengers: a structural time series with trend and season, its forecast, and a seasonal ARIMA beside it."""
+"""Time series forecasting: airline passengers by a structural model with trend and season, and by a seasonal ARIMA."""
 # Subject: Economics
+# Keywords: time series; forecasting; seasonality; structural time series; SARIMA; ARIMA
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -19,12 +20,11 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 from consilience import statespace as ss
 
-table = pd.read_csv(DATA / "air_passengers.csv")
+table = pm.load_data("air_passengers")
 months = pd.PeriodIndex(table["month"], freq="M").to_timestamp()
 passengers = pd.Series(np.log(table["passengers"].to_numpy(float)), months)
 known, later = passengers.iloc[:-24].copy(), passengers.iloc[-24:]

@@ -1,5 +1,6 @@
 """Birthdays: births by trend, season, weekday and holidays (Gelman and others 2013, chapter 21)."""
 # Subject: Social science
+# Keywords: time series; Gaussian process; seasonality; splines; HSGP
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,12 +17,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-births = pd.read_csv(DATA / "births.csv", parse_dates=["date"])
+births = pm.load_data("births")
 date = births["date"].dt
 relative = 100 * np.log(births["births"] / births["births"].mean()).to_numpy()  # per cent, nearly
 time = np.arange(len(births)) / 365.25

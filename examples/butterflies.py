@@ -1,5 +1,6 @@
-"""Butterflies: how many species live there, those included that nobody saw (Dorazio and others 2006)."""
+"""Occupancy model: how many butterfly species live there, including those nobody saw (Dorazio and others 2006)."""
 # Subject: Biology
+# Keywords: occupancy model; species richness; imperfect detection; capture-recapture; hierarchical model
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,13 +18,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-seen = pd.read_csv(DATA / "butterflies.csv").to_numpy()  # species, site
+seen = pm.load_data("butterflies").to_numpy()  # species, site
 visits, most = 18, 70
 augmented = np.concatenate([seen, np.zeros((most - len(seen), seen.shape[1]), int)])
 places = np.count_nonzero(seen, axis=1)

@@ -1,5 +1,6 @@
 """Carbon dioxide at Mauna Loa: a season, and a trend that is two Gaussian processes of different pace."""
 # Subject: Climate
+# Keywords: Gaussian process; Mauna Loa; trend and season; time series
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,13 +17,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-air = pd.read_csv(DATA / "co2.csv", parse_dates=["month"])
+air = pm.load_data("co2")
 year = air["month"].dt.year.to_numpy() + (air["month"].dt.month.to_numpy() - 0.5) / 12
 ppm = air["co2"].to_numpy()
 known = year < 1996

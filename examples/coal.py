@@ -1,5 +1,6 @@
-"""Coal mines: explosions from 1851 to 1962, and when their rate fell (Maguire, Pearson and Wynn 1952; Jarrett 1979)."""
+"""Change point: when the rate of coal mine explosions fell (Maguire, Pearson and Wynn 1952; Jarrett 1979)."""
 # Subject: Engineering
+# Keywords: change point; changepoint; Poisson; switchpoint; discrete variables
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,13 +17,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
 years = np.arange(1851, 1963)
-disasters = np.bincount(np.floor(pd.read_csv(DATA / "coal.csv")["date"]).astype(int) - 1851, minlength=years.size)
+disasters = np.bincount(np.floor(pm.load_data("coal")["date"]).astype(int) - 1851, minlength=years.size)
 
 # %% [markdown]
 # ## Model

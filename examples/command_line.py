@@ -1,4 +1,4 @@
-"""What the examples share: the folder of their data, the arguments of their command line, where the time went."""
+"""What the examples share: the arguments of their command line, where the time went."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 BEGIN = time.perf_counter()
-DATA = Path(__file__).parent / "data"
 
 
 def options(description: str) -> argparse.Namespace:

@@ -1,5 +1,6 @@
 """Variable selection: 64 columns on the course of diabetes, of which few matter (Piironen and Vehtari 2017)."""
 # Subject: Medicine
+# Keywords: variable selection; horseshoe prior; regularized horseshoe; sparse regression; shrinkage prior; lasso
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,11 +18,10 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-patients = pd.read_csv(DATA / "diabetes.csv")
+patients = pm.load_data("diabetes")
 plain = patients.drop(columns="progression")
 columns = {name: plain[name] for name in plain}
 standard = (plain - plain.mean()) / plain.std()

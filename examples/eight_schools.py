@@ -1,5 +1,6 @@
-"""Eight schools: effects of coaching on test scores, partially pooled (Rubin 1981; Gelman et al. 2013, section 5.5)."""
+"""Hierarchical model with partial pooling: coaching in eight schools, a meta-analysis (Rubin 1981)."""
 # Subject: Education
+# Keywords: eight schools; hierarchical model; partial pooling; meta-analysis; random-effects meta-analysis; shrinkage
 
 # %% tags=["script"]
 from command_line import options, save, time_spent

@@ -1,5 +1,6 @@
 """An exoplanet: the motion of a star, and the two planets that pull it (Fulton and others 2016)."""
 # Subject: Physics
+# Keywords: exoplanet; radial velocity; astronomy; Kepler orbit; multimodal
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -18,12 +19,11 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-velocities = pd.read_csv(DATA / "hd164922.csv")
+velocities = pm.load_data("hd164922")
 instrument, names = pd.factorize(velocities["telescope"])
 day = velocities["day"].to_numpy() - 4000.0
 speed, error = velocities["velocity"].to_numpy(), velocities["error"].to_numpy()

@@ -1,5 +1,6 @@
-"""Football: strengths of 54 national teams from the qualifiers, and the tournament predicted from them."""
+"""Poisson regression: strengths of 54 football teams from the qualifiers, and the tournament they predict."""
 # Subject: Sport
+# Keywords: Poisson regression; sports ranking; paired comparison; multilevel model; prediction
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,12 +17,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-matches = pd.read_csv(DATA / "euro2024.csv")
+matches = pm.load_data("euro2024")
 teams = sorted(set(matches["home_team"]) | set(matches["away_team"]))
 index = {name: place for place, name in enumerate(teams)}
 for side in ("home", "away"):

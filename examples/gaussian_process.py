@@ -1,5 +1,6 @@
 """A Gaussian process: summer temperatures at Kilpisjärvi, Finland, from 1952 to 2013."""
 # Subject: Climate
+# Keywords: Gaussian process; GP regression; nonparametric regression; smoothing
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,13 +18,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-summers = pd.read_csv(DATA / "kilpisjarvi.csv")
+summers = pm.load_data("kilpisjarvi")
 year = summers["year"].to_numpy(float)
 temperature = summers["temperature"].to_numpy()
 

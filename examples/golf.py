@@ -1,5 +1,6 @@
 """Golf: putting as an angle that must be small enough, beside a logistic curve (Gelman and Nolan 2002)."""
 # Subject: Sport
+# Keywords: nonlinear regression; binomial; model comparison; golf putting
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,13 +17,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-putts = pd.read_csv(DATA / "golf.csv")
+putts = pm.load_data("golf")
 feet, tries, successes = putts["feet"].to_numpy(float), putts["tries"].to_numpy(), putts["successes"].to_numpy()
 
 # %% [markdown]

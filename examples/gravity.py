@@ -1,5 +1,6 @@
-"""Gravity: eight series of measurements, which differ in what they measure and how well (Heyl and Cook 1936)."""
+"""Hierarchical variances: series of measurements of gravity that differ in precision (Heyl and Cook 1936)."""
 # Subject: Physics
+# Keywords: meta-analysis; measurement error; hierarchical variance; heteroscedastic; random effects
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,12 +18,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-measured = pd.read_csv(DATA / "gravity.csv")
+measured = pm.load_data("gravity")
 deviation, series = measured["deviation"].to_numpy(float), measured["series"].to_numpy() - 1
 print(measured.groupby("series")["deviation"].agg(["size", "mean", "std"]).round(1).T.to_string())
 

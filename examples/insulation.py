@@ -1,5 +1,6 @@
 """Insulation: an accelerated test at high voltages, and the life at the voltage of use (Hirose 1993)."""
 # Subject: Engineering
+# Keywords: accelerated life test; reliability; Weibull; censoring; survival analysis
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,12 +18,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-films = pd.read_csv(DATA / "insulation.csv")
+films = pm.load_data("insulation")
 kilovolt, hours = films["kilovolt"].to_numpy(float), films["hours"].to_numpy(float)
 failed = films["failed"].to_numpy() == 1
 print(

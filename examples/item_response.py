@@ -1,5 +1,6 @@
-"""A test of five questions: how hard each is, how well it tells students apart, and what a score is worth."""
+"""Item response theory: five test questions, how hard each is, how well it discriminates, and what a score is worth."""
 # Subject: Education
+# Keywords: item response theory; IRT; Rasch model; 2PL; psychometrics
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,12 +17,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-patterns = pd.read_csv(DATA / "lsat.csv")
+patterns = pm.load_data("lsat")
 questions = ["q1", "q2", "q3", "q4", "q5"]
 answers = np.repeat(patterns[questions].to_numpy(), patterns["students"], axis=0)
 print(

@@ -1,5 +1,6 @@
-"""Lip cancer in 56 districts of Scotland: risks that are alike among neighbours (Clayton and Kaldor 1987)."""
+"""Disease mapping: lip cancer in 56 districts of Scotland, with a spatial random effect (Clayton and Kaldor 1987)."""
 # Subject: Medicine
+# Keywords: CAR; ICAR; BYM; spatial; disease mapping; Poisson regression; random effects
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,12 +18,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-districts = pd.read_csv(DATA / "lip_cancer.csv")
+districts = pm.load_data("lip_cancer")
 cases, expected = districts["cases"].to_numpy(), districts["expected"].to_numpy()
 outdoor = districts["outdoor"].to_numpy() / 10  # tens of per cent
 W = np.zeros((len(districts), len(districts)), int)

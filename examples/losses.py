@@ -1,5 +1,6 @@
 """Insurance: what will still be paid for accidents of ten years, by growth curves of losses."""
 # Subject: Economics
+# Keywords: insurance; claims reserving; growth curves; hierarchical model; nonlinear regression
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,12 +18,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-triangle = pd.read_csv(DATA / "losses.csv")
+triangle = pm.load_data("losses")
 cohort, year = triangle["cohort"].to_numpy() - 1, triangle["year"].to_numpy()
 premium = triangle.groupby("cohort")["premium"].first().to_numpy(float)
 ratio = triangle["loss"].to_numpy() / triangle["premium"].to_numpy()

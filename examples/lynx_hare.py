@@ -1,5 +1,6 @@
 """Lynx and hare: a differential equation of predators and prey, fitted to furs (Lotka 1925, Volterra 1926)."""
 # Subject: Biology
+# Keywords: ODE; Lotka-Volterra; predator-prey; differential equations; ecology
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,13 +17,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-furs = pd.read_csv(DATA / "lynx_hare.csv")
+furs = pm.load_data("lynx_hare")
 years, seen = furs["year"].to_numpy(float), furs[["hare", "lynx"]].to_numpy()
 
 # %% [markdown]

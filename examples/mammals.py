@@ -1,5 +1,6 @@
-"""Sleep of mammals: brains that nobody weighed are found with the rest of the model."""
+"""Missing data: brain weights of mammals that nobody measured are imputed with the rest of the model."""
 # Subject: Biology
+# Keywords: missing data; imputation; missing values; regression
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -18,12 +19,11 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 from consilience.errors import ImputationWarning
 
-mammals = pd.read_csv(DATA / "mammals.csv")
+mammals = pm.load_data("mammals")
 share = mammals["sleep_total"].to_numpy() / 24
 sleep = np.log(share / (1 - share))
 body = np.log10(mammals["bodywt"].to_numpy())

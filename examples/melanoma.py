@@ -1,5 +1,6 @@
 """Melanoma: survival after an operation, with patients who were alive when the study ended."""
 # Subject: Medicine
+# Keywords: survival analysis; Cox model; proportional hazards; censoring; clinical data
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -18,11 +19,10 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-patients = pd.read_csv(DATA / "melanoma.csv")
+patients = pm.load_data("melanoma")
 years = patients["days"].to_numpy() / 365.25
 died = (patients["status"] == 1).to_numpy()  # of the melanoma; 2 alive at the end, 3 died of something else
 X = pd.DataFrame(

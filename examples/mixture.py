@@ -1,5 +1,6 @@
-"""A mixture of two normal distributions: penguins whose species was not written down."""
+"""Mixture model of two normal distributions: penguins whose species was not written down."""
 # Subject: Biology
+# Keywords: mixture model; clustering; label switching; Gaussian mixture
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,13 +18,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-penguins = pd.read_csv(DATA / "penguins.csv")
+penguins = pm.load_data("penguins")
 length = penguins["flipper_length_mm"].to_numpy(float)
 
 # %% [markdown]

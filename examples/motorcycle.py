@@ -1,5 +1,6 @@
-"""A crash test: acceleration whose mean and scatter both change with time, by two splines (Silverman 1985)."""
+"""Splines: a crash test in which mean and standard deviation of the acceleration change with time (Silverman 1985)."""
 # Subject: Engineering
+# Keywords: splines; heteroscedastic regression; distributional regression; nonparametric regression
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,13 +18,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 from scipy.interpolate import BSpline
 
 import consilience as pm
 
-tests = pd.read_csv(DATA / "motorcycle.csv")
+tests = pm.load_data("motorcycle")
 ms, g = tests["ms"].to_numpy(), tests["g"].to_numpy()
 
 

@@ -1,5 +1,6 @@
 """The Nile: a level that wanders, by a Kalman filter, and a dam (Cobb 1978; Durbin and Koopman 2012)."""
 # Subject: Environment
+# Keywords: Kalman filter; local level model; structural time series; change point; state space model
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,13 +18,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-nile = pd.read_csv(DATA / "nile.csv")
+nile = pm.load_data("nile")
 years, flow = nile["year"].to_numpy(), nile["volume"].to_numpy(float)
 coords = {"year": years}
 

@@ -1,5 +1,6 @@
 """Oil prices: daily returns whose volatility wanders (Kim, Shephard and Chib 1998)."""
 # Subject: Economics
+# Keywords: stochastic volatility; finance; time series; latent volatility
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,12 +18,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-prices = pd.read_csv(DATA / "oil.csv", parse_dates=["date"])
+prices = pm.load_data("oil")
 returns = 100 * np.diff(np.log(prices["dollars"].to_numpy()))  # per cent
 day = prices["date"].to_numpy()[1:]
 print(f"{len(returns)} days; standard deviation of a day {returns.std():.1f} %, largest fall {returns.min():.1f} %")

@@ -1,5 +1,6 @@
-"""Party and ideology: seven answers in an order, and what moves people along it."""
+"""Ordinal regression: seven ordered answers on party and ideology, and what moves people along the scale."""
 # Subject: Social science
+# Keywords: ordinal regression; ordered logit; Likert; proportional odds
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -18,12 +19,11 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 from consilience.distributions import transforms
 
-people = pd.read_csv(DATA / "anes96.csv")
+people = pm.load_data("anes96")
 names = ["strong Dem.", "weak Dem.", "leans Dem.", "independent", "leans Rep.", "weak Rep.", "strong Rep."]
 party = people["party"].to_numpy()
 X = pd.DataFrame(

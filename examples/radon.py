@@ -1,5 +1,6 @@
-"""Radon in 919 houses of 85 counties: intercept and floor effect vary by county (Gelman and Hill 2006, chapter 12)."""
+"""Multilevel model with varying intercepts and slopes: radon in 919 houses (Gelman and Hill 2006)."""
 # Subject: Environment
+# Keywords: hierarchical model; multilevel model; multilevel; partial pooling; varying intercepts; varying slopes
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,18 +17,15 @@ arguments = options(__doc__)
 # **Data.** 919 houses (Gelman and Hill 2006), taken from posteriordb; BSD 3-Clause.
 
 # %%
-import json
-
 import numpy as np
-from command_line import DATA
 
 import consilience as pm
 
-data = json.loads((DATA / "radon_mn.json").read_text(encoding="utf-8"))
-county = np.array(data["county_idx"]) - 1
-floor = np.array(data["floor_measure"])
-log_radon = np.array(data["log_radon"])
-uranium = np.array(data["log_uppm"])[np.unique(county, return_index=True)[1]]  # of each county
+houses = pm.load_data("radon")
+county = houses["county"].to_numpy() - 1
+floor = houses["floor"].to_numpy()
+log_radon = houses["log_radon"].to_numpy()
+uranium = houses["log_uranium"].to_numpy()[np.unique(county, return_index=True)[1]]  # of each county
 
 # %% [markdown]
 # ## Model and posterior
@@ -36,7 +34,7 @@ uranium = np.array(data["log_uppm"])[np.unique(county, return_index=True)[1]]  #
 # the better geometry.
 
 # %%
-coords = {"county": np.arange(1, data["J"] + 1), "house": np.arange(1, data["N"] + 1)}
+coords = {"county": np.arange(1, 86), "house": np.arange(1, 920)}
 with pm.Model(coords=coords) as model:
     intercept = pm.Normal("intercept", 0, 5)
     uranium_effect = pm.Normal("uranium_effect", 0, 5)
@@ -91,7 +89,7 @@ left.set(xlabel="log uranium of the county", ylabel="log radon in the basement",
 left.legend(loc="lower right")
 
 low, middle, high = posterior["county_floor"].quantile([0.05, 0.5, 0.95], dim=("chain", "draw"))
-houses = np.bincount(county) * np.random.default_rng(1).uniform(0.9, 1.1, data["J"])  # side by side
+houses = np.bincount(county) * np.random.default_rng(1).uniform(0.9, 1.1, 85)  # side by side
 right.errorbar(houses, middle, [middle - low, high - middle], fmt="o", ms=3, lw=0.8, color="C0")
 right.axhline(posterior["floor_effect"].mean().item(), color="C1", label="mean of all counties")
 right.set(xscale="log", xlabel="houses measured in the county", ylabel="floor above minus basement, log radon")

@@ -1,5 +1,6 @@
-"""Growth of thirty rats: a line of each, whose intercepts and slopes go together (Gelfand and others 1990)."""
+"""Mixed model for repeated measurements: growth of thirty rats (Gelfand and others 1990)."""
 # Subject: Biology
+# Keywords: growth curves; longitudinal data; repeated measures; random slopes; mixed model; LKJ
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,12 +17,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-weighings = pd.read_csv(DATA / "rats.csv")
+weighings = pm.load_data("rats")
 grams = weighings.pivot(index="rat", columns="day", values="grams").to_numpy(float)
 days = np.sort(weighings["day"].unique())
 week = (days - 22) / 7

@@ -1,5 +1,6 @@
-"""Recessions: growth of the United States in two regimes that nobody wrote down (Hamilton 1989)."""
+"""Hidden Markov model: growth of the United States switches between two regimes (Hamilton 1989)."""
 # Subject: Economics
+# Keywords: hidden Markov model; HMM; regime switching; Markov switching; business cycle
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,13 +18,12 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 from consilience.distributions import transforms
 
-product = pd.read_csv(DATA / "gdp.csv")
+product = pm.load_data("gdp")
 growth = 100 * np.diff(np.log(product["realgdp"].to_numpy()))  # per cent per quarter
 quarter = pd.PeriodIndex(product["quarter"], freq="Q").to_timestamp()[1:]
 at = quarter.year + (quarter.month - 1) / 12

@@ -1,5 +1,6 @@
 """Linear regression on a design matrix: a category, an interaction and a square (Gelman and Hill 2006, chapter 3)."""
 # Subject: Education
+# Keywords: linear regression; multiple regression; categorical predictor; interaction; design matrix
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -19,11 +20,10 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-children = pd.read_csv(DATA / "kidiq.csv")
+children = pm.load_data("kidiq")
 WORK = {1: "none", 2: "later", 3: "part-time", 4: "full-time"}
 
 

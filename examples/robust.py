@@ -1,5 +1,6 @@
 """Robust regression: earnings and height, with Student's t in place of the normal distribution."""
 # Subject: Economics
+# Keywords: robust regression; outliers; Student t; heavy tails
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -16,12 +17,10 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-adults = pd.read_csv(DATA / "earnings.csv")
+adults = pm.load_data("earnings")
 log_earnings = np.log10(adults["earn"].to_numpy())
 male = adults["male"].to_numpy()
 height = (adults["height"].to_numpy() - adults["height"].mean()) / adults["height"].std()

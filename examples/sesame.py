@@ -1,5 +1,6 @@
-"""Sesame Street: an experiment in which only encouragement was drawn by lot (Bogatz and Ball 1971)."""
+"""Instrumental variable: an experiment in which only encouragement was randomized (Bogatz and Ball 1971)."""
 # Subject: Education
+# Keywords: instrumental variable; causal inference; encouragement design; treatment effect; noncompliance
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -17,13 +18,11 @@ arguments = options(__doc__)
 
 # %%
 import numpy as np
-import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 import consilience.tensor as pt
 
-children = pd.read_csv(DATA / "sesame.csv")
+children = pm.load_data("sesame")
 letters = children["letters"].to_numpy(float)
 watched, encouraged = children["watched"].to_numpy(), children["encouraged"].to_numpy()
 print(children.groupby("encouraged")[["watched", "letters"]].mean().round(2).to_string())

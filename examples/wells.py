@@ -1,5 +1,6 @@
-"""Arsenic in wells of Bangladesh: who goes to another well, and what distance and poison are worth."""
+"""Logistic regression: who in Bangladesh changes to a safe well, and what distance and arsenic are worth."""
 # Subject: Social science
+# Keywords: logistic regression; binary outcome; logit; odds; model comparison
 
 # %% tags=["script"]
 from command_line import options, save, time_spent
@@ -18,11 +19,10 @@ arguments = options(__doc__)
 # %%
 import numpy as np
 import pandas as pd
-from command_line import DATA
 
 import consilience as pm
 
-households = pd.read_csv(DATA / "wells.csv")
+households = pm.load_data("wells")
 switched = households["switched"].to_numpy()
 columns = {
     "distance": households["metres"] / 100,

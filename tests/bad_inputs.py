@@ -34,8 +34,8 @@ import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.bad_arguments import short
 from consilience.errors import ConsilienceError
+from consilience.names.bad_arguments import short
 
 OUTCOMES: Final = ("right", "clear", "vague", "raw", "wrong", "hang")
 PATIENCE: Final = 30.0  # seconds for one case
@@ -62,8 +62,11 @@ def _xarray() -> Any:
     return xarray
 
 
+_Model: Final = pm.Model  # in whose place an example may have a `Door`
+
+
 def _a_model() -> pm.Model:
-    with pm.Model() as model:
+    with _Model() as model:
         pm.Normal("of_another_model")
     return model
 
@@ -283,7 +286,8 @@ def classed(error: BaseException, title: str, parameter: str, value: Any) -> tup
         return "clear", told  # Python's own binding of the call
     place = f" at {last.filename.removeprefix(SOURCES)}:{last.lineno}"
     if isinstance(error, ConsilienceError) or (last.filename.startswith(SOURCES) and _is_raised(last)):
-        return "clear" if says(str(error), title, parameter, value) else "vague", told + place
+        message = "\n".join([str(error), *getattr(error, "__notes__", [])])
+        return "clear" if says(message, title, parameter, value) else "vague", told + place
     return "raw", told + place
 
 

@@ -52,6 +52,13 @@ def test_bad_inputs_are_right_or_clear() -> None:
     assert counted["vague"] < 0.01 * ALL  # errors of ours that name neither argument nor value
 
 
+class _Odd:
+    """Says how it becomes an array, and refuses to."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("not an array")
+
+
 # A call with a value that is not listed, or of another kind -> what its error names.
 SLIPS: dict[str, tuple[Any, str]] = {
     "progressbar": (lambda: pm.sample(progressbar="no"), "`progressbar` must be one of True, False, 'combined'"),
@@ -69,6 +76,24 @@ SLIPS: dict[str, tuple[Any, str]] = {
     "models": (lambda: pm.compare({}), "`compare_dict` must be a dictionary of results"),
     "name of a tensor": (lambda: pt.dscalar(3.0), "`name`"),
     "dims": (lambda: pm.Normal("z", dims=3.0), "`Normal`.*`dims`"),
+    "flag of a distribution": (lambda: pm.MvStudentT("z", 3.0, chol=np.eye(2), lower=dict), "`lower` must be True"),
+    "flag of a series": (lambda: pm.AR("z", rho=[0.5], constant="x", steps=3), "`constant` must be True or False"),
+    "number of steps": (lambda: pm.GaussianRandomWalk("z", steps=_Odd()), "steps must be a whole number >= 0, got"),
+    "parameter": (lambda: pm.OrderedProbit("z", 0.0, np.array(["a", "b"])), "`cutpoints` of `OrderedProbit`: values"),
+    "complex parameter": (lambda: pm.Normal("z", np.array([1j, 2.0])), "`mu` of `Normal`: real numbers were needed"),
+    "unknown dimension": (lambda: pm.Gumbel("z", 0.0, 1.0, dims="u"), "`dims` names the dimension `u`, which is"),
+    "flag of a function of math": (lambda: pm.math.block_diagonal([np.eye(2)], sparse=3), "`sparse` must be True or"),
+    "base of points": (lambda: pt.geomspace(1.0, 8.0, 4, base="x"), "`base` of `geomspace`: values such as"),
+    "value beyond points": (lambda: pt.interpolate.interpolate1d([0.0, 1.0], [1.0, 2.0], left_pad=_Odd()), "_Odd"),
+    "end of a loop": (lambda: pt.until(_Odd()), "_Odd"),
+    "context": (lambda: pt.Context(3), "`parent` of a `Context` must be another one or None, got 3"),
+    "rows of a table": (
+        lambda: pm.diagnostics.SummaryTable(["a", "b"], {"mean": np.ones(1)}), "one number for each of the 2 `labels`"
+    ),
+    "start of an equation": (lambda: pm.ode.DifferentialEquation(abs, [1.0], n_states=1, n_theta=1, t0="x"), "`t0` of"),
+    "number of keys": (lambda: pt.random.split(pt.key(1), 2**63), "`split`: `number` must be a whole number from 0"),
+    "names": (lambda: pm.marginalize(pm.modelcontext(None), b"x"), "were needed, got bytes: b'x'"),
+    "format": (lambda: pm.sparse.block_diag(np.eye(2), format=3), "`format` must be 'csr' or 'csc', got 3"),
     "step method": (lambda: pm.NUTS(max_treedepth="a"), "`NUTS`: `max_treedepth` must be a whole number, got 'a'"),
 }  # fmt: skip
 
@@ -122,7 +147,7 @@ def test_there_are_no_more_threads_than_work(monkeypatch: pytest.MonkeyPatch) ->
 def test_errors_name_the_function_and_the_argument_that_users_wrote() -> None:
     with pytest.raises(pm.errors.DtypeError, match=r"^`x` of `log2`: values such as"):
         pt.log2(["a"])
-    with pytest.raises(pm.errors.DtypeError, match=r"^`mu` of `Normal.dist`: values such as"):
+    with pytest.raises(pm.errors.DtypeError, match=r"^`mu` of `Normal`: values such as"):
         pm.Normal.dist(mu=["a"])
     with pytest.raises(TypeError, match=r"^`sum`: `axis` must be .* got .*Model"):
         pt.sum([1.0], axis=pm.Model())
@@ -146,5 +171,9 @@ def test_what_would_fail_later_is_refused_when_it_is_given() -> None:
         pm.distributions.transforms.Chain([1.0])  # type: ignore[list-item]  # as above
     with pytest.raises(pm.errors.ArgumentError, match="`labels` must be the names of the rows"):
         pm.diagnostics.SummaryTable(labels=3, columns={})  # type: ignore[arg-type]  # as above
+    with pm.Model():
+        pm.Normal("y", pm.Normal("x"), observed=1.0)
+        with pytest.raises(pm.errors.ArgumentError, match="`cores` must be an integer of at least 1, got 'a'"):
+            pm.sample_smc(100, cores="a", progressbar=False)
     with pytest.raises(pm.errors.ArgumentError, match="`callback` must be a function or None, got 3"):
         pm.sample(callback=3)

@@ -19,8 +19,8 @@ import scipy.sparse
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience import shared_parameters
 from consilience.distributions.documentation import entries, sections
+from consilience.names import shared_parameters
 from tests.test_docstrings import public
 
 EMPTY = inspect.Parameter.empty

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import consilience as pm
+from consilience import datasets
 from tools.notebooks import cells, notebook, scripts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +23,7 @@ QUICK = {"eight_schools", "gaussian_process", "mixture", "radon", "regression", 
 """Examples that run with every change; the others run among the slow tests, and whenever the site is built."""
 LICENCES = ("BSD 3-Clause", "CC0 1.0", "CC BY 4.0", "MIT", "public domain", '"Unlimited"')
 LARGEST_DATA = 100_000
+LOADED = r'pm\.load_data\("(\w+)"\)'
 
 
 @pytest.fixture(autouse=True)
@@ -98,16 +100,16 @@ def test_an_example_names_source_and_licence_of_its_data(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
     (told,) = re.findall(r"^# \*\*Data\.\*\* (.+(?:\n# .+)*)$", text, re.MULTILINE)
     assert any(licence in told.replace("\n# ", " ") for licence in LICENCES)
-    notice = (ROOT / "examples" / "data" / "NOTICE").read_text(encoding="utf-8")
-    for name in re.findall(r'DATA / "([^"]+)"', text):
-        assert f"`{name}`" in notice
-        assert (ROOT / "examples" / "data" / name).stat().st_size < LARGEST_DATA
+    notice = (datasets.FOLDER / "NOTICE").read_text(encoding="utf-8")
+    for name in re.findall(LOADED, text):
+        assert f"`{name}.csv`" in notice
+        assert (datasets.FOLDER / f"{name}.csv").stat().st_size < LARGEST_DATA
 
 
 def test_every_file_of_data_is_used_by_an_example() -> None:
     """None is left over, and none lacks."""
-    used = {name for p in scripts() for name in re.findall(r'DATA / "([^"]+)"', p.read_text(encoding="utf-8"))}
-    assert used | {"NOTICE"} == {path.name for path in (ROOT / "examples" / "data").iterdir()}
+    used = {name for p in scripts() for name in re.findall(LOADED, p.read_text(encoding="utf-8"))}
+    assert used == set(datasets.CONTENTS) == {path.stem for path in datasets.FOLDER.glob("*.csv")}
 
 
 @by_name

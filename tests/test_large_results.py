@@ -51,7 +51,7 @@ def test_large_results_are_those_of_small_ones(
     large = drawn(draws=30, tune=30, var_names=chosen, save=pm.Save(deterministics=deterministics))
     assert_same(plain, large)
     if chosen is None:
-        run = large._work.running.wait()
+        run = large._run.wait()
         assert all(np.shares_memory(large.posterior[name].values, run.draws) for name in "abc")
 
 
@@ -83,7 +83,7 @@ def test_draws_that_go_to_a_store_stay_on_the_disk(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(attempt, "MOST_SEEN", LARGE)
     monkeypatch.setattr(importlib.import_module("consilience.run.launch"), "WINDOW_NUMBERS", WINDOW)
     stored = drawn(draws=30, tune=30, save=pm.Save(store=tmp_path / "run.zarr"))
-    last = stored._work.running.supervisor.course.attempt
+    last = stored._run.course.attempt
     on_disk = last.on_disk.all(30)
     assert all(np.shares_memory(w.draws, on_disk) for windows in last.windows for w in windows.values())
     assert_same(plain, stored)
@@ -127,6 +127,6 @@ def test_tuning_of_many_coordinates_keeps_bounded_windows(monkeypatch: pytest.Mo
             draws=20, tune=200, chains=2, random_seed=2, progressbar=False, compute_convergence_checks=False
         )
     assert max(kept) < 1.7 * 60 * 40
-    scales = result._work.running.supervisor.course.tuner.inner.scales[0].scale
+    scales = result._run.course.tuner.inner.scales[0].scale
     np.testing.assert_allclose(np.log(scales), np.log(widths), atol=0.5)
     assert result.sample_stats["diverging"].values.sum() == 0

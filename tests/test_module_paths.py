@@ -8,7 +8,8 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.module_paths import HOMES
+from consilience.distributions import densities
+from consilience.names.module_paths import HOMES
 from tests.test_public_names import in_a_fresh_process
 
 
@@ -42,7 +43,7 @@ def test_every_module_is_imported_and_has_names(path: str) -> None:
         ("logprob.basic", "logp conditional_logp", pm),
         ("exceptions", "ImputationWarning SamplingError", pm.errors),
         ("data", "Data Minibatch", pm),
-        ("distributions.moments", "mean", pm.distributions.densities),
+        ("distributions.moments", "mean", densities),
         ("gp.util", "stabilize", pm.gp.util),
         ("step_methods.hmc.nuts", "NUTS", pm),
     ],
@@ -87,7 +88,7 @@ def test_no_module_takes_the_place_of_a_name_that_is_there() -> None:
     """Importing by path adds names to packages and changes none; two are other names of modules of `pm.gp`."""
     code = """
 from importlib import import_module
-import consilience.module_paths as paths
+import consilience.names.module_paths as paths
 answer = []
 for path in paths.HOMES:
     parent, _, name = f"consilience.{path}".rpartition(".")
@@ -98,4 +99,4 @@ for path in paths.HOMES:
 
 def test_where_other_paths_are_looked_up_is_itself_looked_up_nowhere_else() -> None:
     """An application that was frozen without that module says so, and does not look for it without end."""
-    assert pm._OtherPaths.find_spec("consilience.module_paths") is None
+    assert pm._OtherPaths.find_spec("consilience.names.module_paths") is None

@@ -11,7 +11,7 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience import older_names
+from consilience.names import older_names
 from consilience.sample import keywords
 from consilience.sample.tree import Posterior
 from tests.rows import over_rows

@@ -40,8 +40,8 @@ UPWARD_BY_NAME = {
         ("first_use", of): "the one place of what is found by its name"
         for of in ["backends", "engines", "estimators", "model", "native", "tensor", "watch"]
     },
-    ("first_use", "bad_arguments"): "is loaded when a call ends with an error",
-    ("module_paths", "as_pymc"): "asks whether it is loaded",
+    ("first_use", "names"): "is loaded when a docstring is filled in, or a call ends with an error",
+    ("names.module_paths", "as_pymc"): "asks whether it is loaded",
 }
 
 WORDS_OF_UNFINISHED_WORK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b")

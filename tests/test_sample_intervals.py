@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.model.intervals import stepwise
+from consilience.model.intervals import jumping, stepwise
 from consilience.model.summation import summability, summable, without
 
 QUIET: dict[str, Any] = {"progressbar": False, "random_seed": 3}
@@ -281,3 +281,119 @@ def test_each_of_many_fits_has_the_intervals_of_its_own_data() -> None:
     fits = pm.sample_many(model, rows, random_seed=1)
     first, second = (float(fits[name]["posterior"]["tau"].median()) for name in fits)
     assert 2.0 < first < 3.5 < 22.0 < second < 23.5
+
+
+SLOPE = 0.4
+
+
+def bent(prior: Callable[[], Any]) -> pm.Model:
+    """A level up to tau, and behind it another that rises with the time since."""
+    with pm.Model() as model:
+        tau, a = prior(), pm.Normal("a", 0, 2, shape=2)
+        pm.Normal("y", pt.switch(times < tau, a[0], a[1] + SLOPE * (times - tau)), 1.0, observed=Y)
+    return model
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_sum_over_intervals_at_a_share_of_each(prior: str) -> None:
+    """Where a variable acts smoothly, too, it is at the same share of the mass of every interval."""
+    made, law = PRIORS[prior]
+    model = bent(made)
+    assert not stepwise(model)
+    assert summable(model) == ("tau",)
+    summed = without(model, ["tau"])
+    assert [v.name for v in summed.free] == ["a", "tau_within__"]
+    density, slope = summed.compile_logp(), summed.compile_dlogp()
+    key = next(name for name in summed.initial_point() if name.startswith("tau_within__"))
+    ends = law.cdf(np.concatenate([[-np.inf], np.unique(times), [np.inf]]))
+    behind = np.arange(len(ends) - 1)[:, None] <= np.searchsorted(np.unique(times), times)
+
+    def expected(a: np.ndarray, z: float) -> float:
+        share = 1.0 / (1.0 + np.exp(-z))
+        some = np.diff(ends) > 0
+        tau = law.ppf(ends[:-1] + share * np.diff(ends))[some]
+        means = np.where(behind[some], a[1] + SLOPE * (times - tau[:, None]), a[0])
+        terms = stats.norm.logpdf(Y, means, 1).sum(1) + np.log(np.diff(ends)[some])
+        return float(logsumexp(terms) + stats.norm.logpdf(a, 0, 2).sum() + np.log(share * (1.0 - share)))
+
+    for a, z in (([0.0, 0.0], 0.3), ([0.2, 2.0], -2.0), ([3.0, -1.0], 4.0)):
+        point = {"a": np.array(a), key: np.array(z)}
+        np.testing.assert_allclose(density(point), expected(np.array(a), z), rtol=1e-9)
+        differences = (expected(np.array(a), z + 1e-5) - expected(np.array(a), z - 1e-5)) / 2e-5
+        np.testing.assert_allclose(slope(point)[-1], differences, rtol=1e-5, atol=1e-7)
+
+
+def test_a_second_change_point_behind_the_first() -> None:
+    """t2 ~ Uniform(t1, 10): means and deviations are those of the sum over all pairs of intervals."""
+    rng = np.random.default_rng(4)
+    t = np.linspace(0, 10, 16)
+    y = np.where(t < 3, 0.0, np.where(t < 7, 1.5, -1.0)) + 0.5 * rng.normal(size=16)
+    with pm.Model() as model:
+        first = pm.Uniform("first", 0, 10)
+        second = pm.Uniform("second", first, 10)
+        pm.Normal("y", pt.switch(t < first, 0.0, pt.switch(t < second, 1.5, pm.Normal("last"))), 0.5, observed=y)
+    assert summable(model) == ("first", "second")
+    with model:
+        result = pm.sample(random_seed=3, progressbar=False, cores=1)
+    assert result.status == "converged"
+    x = (np.arange(10_000) + 0.5) / 1000
+    last = np.linspace(-4, 4, 161)
+    weights, moments = [], []
+    for i in range(1, 16):
+        inside = x[(x >= t[i - 1]) & (x < t[i])]
+        for j in range(i, 16):
+            low = np.maximum(inside, t[j - 1])
+            mass = (t[j] - low) / (10.0 - inside)
+            fit = stats.norm.logpdf(y[:j], np.where(np.arange(j) < i, 0.0, 1.5), 0.5).sum()
+            rest = stats.norm.logpdf(y[j:, None], last, 0.5).sum(0) + stats.norm.logpdf(last)
+            weights.append(fit + logsumexp(rest) + np.log(mass.sum()))
+            mid = 0.5 * (t[j] + low)
+            square = (t[j] ** 2 + t[j] * low + low**2) / 3.0
+            moments.append([(mass * each).sum() / mass.sum() for each in (inside, inside**2, mid, square)])
+    found = np.exp(np.array(weights) - logsumexp(weights)) @ np.array(moments)
+    for name, (mean, square) in (("first", found[:2]), ("second", found[2:])):
+        draws = result["posterior"][name].values
+        deviation = np.sqrt(square - mean**2)
+        assert abs(draws.mean() - mean) < 5.0 * float(pm.diagnostics.mcse_mean(draws))
+        assert abs(draws.std() / deviation - 1.0) < 0.25
+    assert (result["posterior"]["first"].values < result["posterior"]["second"].values).all()
+
+
+BENT: dict[str, Callable[[Any, Any], Any]] = {
+    "two lines that meet": lambda tau, b: b[0] + pt.switch(times < tau, 0.0, b[1] * (times - tau)),
+    "compared with another parameter": lambda tau, b: pt.switch(b[0] < tau, 0.0, times) * tau,
+    "compared with a random draw": lambda tau, b: pt.switch(pm.Normal("x", 5, 1) < tau, b[0], b[1]) + tau,
+    "a switch whose branches are one constant": lambda tau, b: pt.switch(times < tau, 1.0, 1.0) + b[0] * tau,
+    "numbers that are infinite": lambda tau, b: pt.switch(np.where(times < 5, -np.inf, np.inf) < tau, *b) + tau,
+}
+
+
+@pytest.mark.parametrize("why", BENT)
+def test_along_what_nothing_jumps_nothing_is_summed(why: str) -> None:
+    with pm.Model() as model:
+        tau, b = pm.Uniform("tau", 0, 10), pm.Normal("b", shape=2)
+        pm.Normal("y", BENT[why](tau, b), 1.0, observed=Y)
+    assert not jumping(model)
+    assert summable(model) == ()
+
+
+def test_a_jump_of_infinite_height_is_an_edge() -> None:
+    with pm.Model() as model:
+        tau = pm.Normal("tau", 2, 1)
+        pm.Normal("y", tau, 1.0, observed=Y)
+        pm.Potential("early", pt.switch(tau < 3.0, 0.0, -np.inf))
+    assert not jumping(model)
+
+
+def test_equal_numbers_and_groups_of_their_own() -> None:
+    """Empty intervals have no place; each element of a vector is in an interval of its own."""
+    with pm.Model() as model:
+        tau, a = pm.Normal("tau", 1, 1, shape=2), pm.Normal("a", 0, 2)
+        pm.Normal("y", pt.switch(np.array([1.0, 1.0, 2.0]) < tau[:, None], 0.0, a - tau[:, None]), 1.0,
+                  observed=np.array([[0.1, 0.3, 2.0], [0.4, -0.2, 1.0]]))  # fmt: skip
+    assert jumping(model)["tau"].tolist() == [1.0, 2.0]
+    with model:
+        result = pm.sample(draws=40, tune=100, compute_convergence_checks=False, **QUIET)
+    assert result["posterior"]["tau"].shape == (4, 40, 2)
+    assert np.isfinite(result["posterior"]["tau"].values).all()
+    assert set(result["posterior"].data_vars) == {"tau", "a"}

@@ -149,3 +149,28 @@ def test_what_was_not_done_comes_first_and_light_regions_together() -> None:
     assert "x = 2" in said
     assert "x = 3" not in said
     assert "2 more hold 0.0001 of the mass together" in said
+
+
+def test_a_search_that_was_switched_off_is_told() -> None:
+    """Chains that are all in one of two places do not show the other, whatever their R-hat."""
+    with pm.Model() as model:
+        place = pm.Normal("place", 0, 10)
+        pm.Normal("y", place**2, 0.5, observed=[36.0, 36.1])
+    result = pm.sample(model=model, remedies=(), initvals={"place": 6.0}, random_seed=1, **QUIET)
+    assert result.status == "converged"
+    assert float(result["posterior"]["place"].min()) > 0.0
+    words = "Separate regions of the posterior were not looked for"
+    assert words in " ".join(result.report().split())
+    assert words not in " ".join(pm.sample(model=model, random_seed=1, **QUIET).report().split())
+    assert words not in " ".join(pm.report(told(status="completed")).split())
+
+
+def test_an_r_hat_above_what_is_asked_for_is_explained() -> None:
+    """Where all is there it is no more than chance; where it is not nothing is explained away."""
+    check = {"ess_name": "x", "ess": 450.0, "target_ess": 400.0, "rhat": 1.027, "target_rhat": 1.01}
+    said = " ".join(pm.report(told(last_check=json.dumps(check | {"passed": True}))).split())
+    assert "R-hat of 1.027, 1.01 asked for, which is above it by chance" in said
+    missed = told(status="not_converged", last_check=json.dumps(check | {"passed": False}))
+    assert "by chance" not in " ".join(pm.report(missed).split())
+    fine = told(last_check=json.dumps(check | {"passed": True, "rhat": 1.009}))
+    assert "by chance" not in " ".join(pm.report(fine).split())

@@ -26,6 +26,7 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.model.log_density import model_density
 from consilience.run import DrawsMade, Event, Progress
+from consilience.sample.coordinates import ChainCoordinates
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan, plan_from
 from tests.cutting import stopping
@@ -94,8 +95,8 @@ def test_an_extended_result_tells_what_was_compiled_for_it() -> None:
     """The time that chains waited at the beginning stays a part of it."""
     with model():
         first = pm.sample(**LONG)
-    before = first._work.running.waited_seconds
-    first._work.running.waited_seconds = before + 5.0
+    before = first._run.waited_seconds
+    first._run.waited_seconds = before + 5.0
     second = first.extend(max_draws=400, target_ess=1e9, progressbar=False)
     gained = second.posterior.attrs["time_compile"] - first.posterior.attrs["time_compile"]
     assert gained == pytest.approx(5.0, abs=0.5)
@@ -640,5 +641,6 @@ def test_signal_handlers_are_as_before() -> None:
 
 
 def test_plans_are_read_from_their_plain_values() -> None:
-    plan = ModelPlan(draws=30, names=("x",), rule=StoppingRule(target_ess=50.0))
+    moved = ChainCoordinates(("z",), {"n": 30}, {"x": [0.5, 1.0]}, {"f": [[0.5], 1.0]})
+    plan = ModelPlan(draws=30, names=("x",), rule=StoppingRule(target_ess=50.0), coordinates=moved)
     assert plan_from(plan.of_the_run, plan.of_the_result) == plan

@@ -19,8 +19,7 @@ from consilience.distributions.seeds import hashed
 from consilience.errors import ModelError, ShapeError, SupportError
 from consilience.inference import BinaryGibbsMetropolis, HamiltonianMC, Metropolis
 from consilience.model.summation import summability, summable, without
-from consilience.sample.plan import ModelPlan
-from consilience.sample.work import rewritten
+from consilience.sample.coordinates import ChainCoordinates, rewritten
 
 QUIET: dict[str, Any] = {"progressbar": False, "random_seed": 3, "compute_convergence_checks": False}
 Y = np.array([-1.3, -0.2, 2.9, -2.0, 3.1, 0.7])
@@ -74,7 +73,7 @@ def test_draws_of_summed_variables_have_their_exact_distribution_given_the_other
     """Positions around one point, too near to matter: frequencies of all values against their enumeration."""
     model = make()
     names = summable(model)
-    density = rewritten(model, ModelPlan(marginalized=names)).log_density()
+    density = rewritten(model, ChainCoordinates(names)).log_density()
     acting = [name for name in names if name != "new"]
     rng = np.random.default_rng(1)
     point = 0.3 * rng.standard_normal(density.dimension)
@@ -366,7 +365,7 @@ def test_more_values_are_summed_where_draws_come_near_to_the_last(
     result = result.wait() if kept == "background" else result
     n = result.posterior["n"].values
     assert result.status == "converged"
-    assert without(model, ["n"]).summed_values["n"] < result._work.plan.summed_values["n"]
+    assert without(model, ["n"]).summed_values["n"] < result._run.plan.coordinates.summed_values["n"]
     values = np.arange(200)  # the rate has been integrated out
     weights = np.exp(-0.5 * (values - 50.0) ** 2 / 25 - values * np.log(1.02))
     assert n.mean() == pytest.approx((values * weights).sum() / weights.sum(), abs=0.7)

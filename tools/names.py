@@ -15,7 +15,7 @@ from typing import Any
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience import absent
+from consilience.names import absent
 from consilience.tensor import keywords
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -73,75 +73,40 @@ _ASKED: Final = {
 }
 
 
-# Tables by op, and what holds for one that the module does not name. Derivatives and batched forms have their own
-# reasons, in `NO_DERIVATIVE` and `NO_BATCHED`.
-OF_OPS: Final = {
-    "rewrite.values": "is not computed before a function runs",
-    "rewrite.bounds": "is any number of its dtype to rules of rewriting",
-}
 for _found in walk_packages(ops.__path__, "consilience.ops."):
     import_module(_found.name)
-for _module in OF_OPS:
-    import_module(f"consilience.{_module}")
 OPS: Final = {
     name: op
     for name, op in sorted(Op.classes.items())
     if op.__module__.startswith("consilience.ops.") and not name.startswith("_")
 }
 
-_FACTORED = """
-    Cholesky ColumnOrder ComplexSchur Det DetSign Eig Eigh Eigvals Eigvalsh Householder Inverse InverseQuadratic LDL LU
-    LeastSquares LogAbsDet PivotPermutation PseudoInverse QR SVD Schur SingularValues Solve SolveTriangular
-"""
-_EQUATIONS = """
-    DiagonalSums KalmanFilter KalmanSlopes MatrixFunction MatrixFunctionDerivative SolveBanded SolveRiccati
-    SolveSylvester ToeplitzInverse
-    ToeplitzInverseSums ToeplitzSolve TridiagonalLU TridiagonalLUSolve
-"""
-_SPARSE = """
-    SampledProduct SparseCholesky SparseCholeskyPullback SparseProduct SparseTriangularSolve TransposedSparseProduct
-"""
-_LIBRARY = f"{_FACTORED} {_EQUATIONS} {_SPARSE} Correlate FourierTransform InverseRealFourier RealFourier"
-_BLOCKS = "BlockDiagonal DiagonalMatrix Kronecker"
-_REGIONS = "Collective Cond FunctionCall PythonCall Scan"
-_CHECKS = "Asserted ParameterCheck"
-_SHAPES = "BroadcastTo ExpandDims Concatenate Index IndexUpdate Reshape Squeeze Transpose"
-WHY_OPS: Final = (
-    ("rewrite.values", f"{_LIBRARY} {_BLOCKS}", "left to the library at run time"),
-    ("rewrite.values", _REGIONS, "regions are folded inside, calls made when the function runs"),
-    ("rewrite.values", f"{_CHECKS} Require", "checks are made when the function runs"),
-    ("rewrite.values", "BroadcastTo Iota Key Item LengthOf", "shorter as it stands than as numbers, or no numbers"),
-    ("rewrite.values", "MaskPositions SearchSorted Softmax", "no rule makes them of constants"),
-    ("rewrite.bounds", f"{_LIBRARY} {_BLOCKS} {_REGIONS}", "any number, as far as is known"),
-    ("rewrite.bounds", f"{_CHECKS} Item Key", "no tensor, or gone before rules ask"),
-    ("rewrite.bounds", "IndexUpdate MatMul", "any number: sums of what is written to one place, or of products"),
-)
-
-
-def named(module: str) -> set[str]:
-    """Ops that a module names."""
-    return {name for name, op in OPS.items() if op in vars(import_module(f"consilience.{module}")).values()}
-
-
 # What ops say of themselves, where they are defined (`ir/op.py`), and what holds for one that does not.
 SAID: Final = {
-    "axes kept apart": "mixes all axes, which is always safe",
-    "linear": "is linear in no operand, which is always safe",
+    "axes kept apart": "mixes all axes",
+    "linear": "is linear in no operand",
+    "picks": "computes its elements, so that their bounds are not known",
+    "zeros": "makes nothing of zeros but what is linear or picked",
+    "monotone": "may rise or fall",
+    "triangle": "reads whole matrices",
     "operations": "moves numbers, or is not counted",
 }
 
 
 def says(op: type[Op]) -> list[bool]:
     """Whether an op declares each of `SAID`."""
-    axes = op.core is not None or op.kept_axes is not Op.kept_axes
-    return [axes, bool(op.linear) or op.linear_in is not Op.linear_in, bool(op.flops) or op is ops.Elementwise]
+    own = {name: getattr(op, name) is not getattr(Op, name) for name in vars(Op) if not name.startswith("__")}
+    groups = (
+        ("core", "kept_axes"), ("linear", "linear_in"), ("picks", "picks_of"), ("zero_in",),
+        ("monotone_in", "picks", "picks_of"), ("triangle", "triangle_read"),
+    )  # fmt: skip
+    return [*(any(own[name] for name in group) for group in groups), bool(op.flops) or op is ops.Elementwise]
 
 
 def unexplained() -> set[tuple[str, str]]:
     """Empty cells without a reason, and reasons without an empty cell."""
     empty = {(c, n) for c, asked in _ASKED.items() for n in asked - COLUMNS[c].keys() - COLUMNS["formula"].keys()}
-    empty |= {(module, name) for module in OF_OPS for name in OPS.keys() - named(module)}
-    return empty ^ {(column, name) for column, names, _ in (*WHY, *WHY_OPS) for name in names.split()}
+    return empty ^ {(column, name) for column, names, _ in WHY for name in names.split()}
 
 
 def listing() -> str:
@@ -174,24 +139,22 @@ def listing() -> str:
         "## Ops",
         "",
         "Each has its meaning in `backends.reference`, a derivative and a batched form, or a reason for having none.",
+        "What it says of itself stands in its class (`ir/op.py`); to say nothing is safe, and costs speed alone.",
         "",
-        "| table | an op that is not in it |",
+        "| what an op says | one that does not |",
         "|---|---|",
-        *(f"| `{module}` | {meanwhile} |" for module, meanwhile in OF_OPS.items()),
-        *(f"| {said}, where it is defined | {meanwhile} |" for said, meanwhile in SAID.items()),
+        *(f"| {said} | {meanwhile} |" for said, meanwhile in SAID.items()),
         "",
-        "| op | family | derivative | batched form | " + " | ".join((*OF_OPS, *SAID)) + " |",
-        "|---" * (len(OF_OPS) + len(SAID) + 4) + "|",
+        "| op | family | derivative | batched form | " + " | ".join(SAID) + " |",
+        "|---" * (len(SAID) + 4) + "|",
     ]
     tables = [
         OPS.keys() - {op.__name__ for op in none if not isinstance(op, str)} for none in (NO_DERIVATIVE, NO_BATCHED)
     ]
-    tables += [named(module) for module in OF_OPS]
     for name, op in OPS.items():
         cells = ["x" if there else "" for there in (*(name in table for table in tables), *says(op))]
         lines.append(f"| `{name}` | {op.__module__.removeprefix('consilience.ops.')} | {' | '.join(cells)} |")
     lines += ["", f"{len(OPS)} ops. Why cells are empty:", ""]
-    lines += [f"- `{table}` of {', '.join(f'`{n}`' for n in names.split())}: {why}." for table, names, why in WHY_OPS]
     for what, none in (("derivative", NO_DERIVATIVE), ("batched form", NO_BATCHED)):
         reasons = sorted((op.__name__, why) for op, why in none.items() if not isinstance(op, str))
         lines += [f"- {what} of `{name}`: {why}." for name, why in reasons]

@@ -119,9 +119,8 @@ class Cells:
 
 
 def run(page: Path, cells: list[Cell], pictures: Path, key: str) -> list[list[dict[str, Any]]]:
-    """Outputs by cell of one page, run in a process and an empty folder of its own; `data` there is `examples/data`."""
+    """Outputs by cell of one page, run in a process and an empty folder of its own."""
     with tempfile.TemporaryDirectory() as place:
-        os.symlink(ROOT / "examples" / "data", Path(place, "data"))
         task = {"page": str(page), "cells": [asdict(c) for c in cells], "pictures": str(pictures.resolve()), "key": key}
         environment = os.environ | {"MPLBACKEND": "agg", "COLUMNS": "100", "PYTHONHASHSEED": "0"}
         try:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 MARK = re.compile(r"^# %%(.*)$", re.MULTILINE)
-DATA = re.compile(r"^from command_line import DATA$", re.MULTILINE)
 
 
 class WithoutField(ValueError):
@@ -34,6 +33,7 @@ def front(path: Path) -> dict[str, str]:
     return {
         "title": field(path, text, r"^# # (.+)$", "a heading, `# # Title`, in its first cell of text"),
         "subject": field(path, text, r"^# Subject: (.+)$", "a line `# Subject: …` above its first cell"),
+        "keywords": field(path, text, r"^# Keywords: (.+)$", "a line `# Keywords: …; …`, the terms that readers type"),
         "data": field(path, text, r"^# \*\*Data\.\*\* (.+)$", "a paragraph `**Data.** …` with source and licence"),
         "shows": field(path, text, r'\A"""(.+?)(?:"""|\n)', "a first line that says what it shows"),
         "alt": field(
@@ -51,7 +51,8 @@ def page(path: Path) -> str:
     """The page of a script: its text and its code, without what belongs to its command line."""
     text = path.read_text(encoding="utf-8")
     _, *pieces = MARK.split(text)
-    lines = ["---", "orphan: true", "---", "", "[Gallery](index.md)", ""]
+    keywords = front(path)["keywords"]
+    lines = ["---", "orphan: true", f"keywords: {keywords}", "---", "", "[Gallery](index.md)", ""]
     for kind, cell in zip(pieces[::2], pieces[1::2], strict=True):
         if 'tags=["script"]' in kind:
             continue
@@ -59,11 +60,11 @@ def page(path: Path) -> str:
         if "[markdown]" in kind:
             lines += [line.removeprefix("#").removeprefix(" ") for line in told.split("\n")]
         else:
-            code = DATA.sub('from pathlib import Path\n\nDATA = Path("data")  # the folder examples/data', told)
             alt = re.search(r'alt="(.+)"', kind)
-            lines += [*([f"<!-- alt: {alt[1]} -->"] if alt else []), "```python", code, "```"]
+            lines += [*([f"<!-- alt: {alt[1]} -->"] if alt else []), "```python", told, "```"]
         lines.append("")
-    lines += [f"As a script and a notebook: `examples/{path.stem}.py`, `examples/{path.stem}.ipynb`.", ""]
+    notebook = f"{{download}}`the notebook <../../examples/{path.stem}.ipynb>`"
+    lines += [f"Download {notebook}, or run the script `examples/{path.stem}.py` in a clone.", ""]
     return "\n".join(lines)
 
 

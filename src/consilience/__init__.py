@@ -26,6 +26,7 @@ _NAMES: Final = {
     "consilience.backends.modes": "DebugMode Mode NanGuardMode",
     "consilience.backends.request": "In Out",
     "consilience.compile": "get_default_mode get_mode",
+    "consilience.datasets": "load_data",
     "consilience.diagnostics": "summary",
     "consilience.distributions": " ".join(
         [
@@ -142,7 +143,7 @@ def __getattr__(name: str) -> Any:
         if instead:
             told = f"module {__name__!r} has no attribute {name!r}{instead}"
             raise AttributeError(told, name=name, obj=sys.modules[__name__])
-        found = import_module("consilience.module_paths").attribute(__name__, name, __all__)
+        found = import_module("consilience.names.module_paths").attribute(__name__, name, __all__)
     globals()[name] = found
     return found
 
@@ -157,8 +158,8 @@ class _OtherPaths:
     @staticmethod
     def find_spec(path: str, *_: object) -> Any:
         # In an application that was frozen without it, that module itself is asked for here.
-        ours = path.startswith(f"{__name__}.") and path != "consilience.module_paths"
-        return import_module("consilience.module_paths").spec(path) if ours else None
+        ours = path.startswith(f"{__name__}.") and path != "consilience.names.module_paths"
+        return import_module("consilience.names.module_paths").spec(path) if ours else None
 
 
 sys.meta_path.append(_OtherPaths)

@@ -34,6 +34,7 @@ from consilience.backends.request import In as In
 from consilience.backends.request import Out as Out
 from consilience.compile import get_default_mode as get_default_mode
 from consilience.compile import get_mode as get_mode
+from consilience.datasets import load_data as load_data
 from consilience.diagnostics import summary as summary
 from consilience.distributions import AR as AR
 from consilience.distributions import AsymmetricLaplace as AsymmetricLaplace

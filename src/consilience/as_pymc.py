@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, cast
 
-from consilience import module_paths
 from consilience.errors import ConsilienceError
 from consilience.foreign.pymc_names import inference_data
+from consilience.names import module_paths
 
 VERSIONS: Final = {"pymc": ("6.4.0", "5.28.5"), "pytensor": ("3.3.8", "2.38.3")}
 """The versions whose interface is imitated: PyMC 6, and where ArviZ is below 1 that of PyMC 5, whose results are its

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from consilience import module_paths
 from consilience.backends.contexts import shared
 from consilience.backends.function import Function, function
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
@@ -14,6 +13,7 @@ from consilience.backends.request import In, Out
 from consilience.distributions.drawing import compile as _compile
 from consilience.first_use import NamedModule, guard
 from consilience.ir.kinds import SharedVariable as SharedVariable
+from consilience.names import module_paths
 from consilience.tensor.functions import OpFromGraph
 from consilience.tensor.python_ops import FromFunctionOp, as_op, wrap_py
 

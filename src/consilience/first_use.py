@@ -56,7 +56,7 @@ def _fill(thing: Any) -> None:
     """Write the shared parameters into a docstring that leaves them out."""
     text = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
     if type(text) is str and " : ...\n" in text:
-        thing.__doc__ = import_module("consilience.shared_parameters").filled(thing, text)
+        thing.__doc__ = import_module("consilience.names.shared_parameters").filled(thing, text)
 
 
 def guard(namespace: dict[str, Any]) -> None:
@@ -121,15 +121,13 @@ def checked(
 
     Functions are checked as well: many are called later, or never, and a wrong one would be taken in silence.
     """
-    known = (function.__annotations__ if noted is None else noted).items()
+    given = function.__annotations__ if noted is None else noted
+    known = [(name, a if isinstance(a, str) else _written(a)) for name, a in given.items()]
     pattern = _LISTING if noted is None else _PLAIN_FIELDS
     listed = {
         n: a
         for n, a in known
-        if n != "return"
-        and isinstance(a, str)
-        and a != "None"
-        and (pattern.fullmatch(a) or (n == "name" and a == "str | None"))
+        if n != "return" and a != "None" and (pattern.fullmatch(a) or (n == "name" and a == "str | None"))
     }
     if not listed:
         return None
@@ -147,9 +145,16 @@ def checked(
             if name not in listed or value is True or value is False or value is None:
                 continue
             if type(value) not in plain[name] and not (callable(value) and "Callable" in listed[name]):
-                import_module("consilience.bad_arguments").check(thing, name, listed[name], value)
+                import_module("consilience.names.bad_arguments").check(thing, name, listed[name], value)
 
     return check
+
+
+def _written(annotation: object) -> str:
+    """An annotation that is no text, as people write it."""
+    if isinstance(annotation, type):
+        return annotation.__name__
+    return repr(annotation).replace("typing.", "").replace("NoneType", "None")
 
 
 def explained(
@@ -158,7 +163,7 @@ def explained(
     """The error to raise for one that a call of a public function, or of a method of its kind, ended with."""
     if bound:
         function, arguments = _called(function, arguments[0]), arguments[1:]
-    found: Exception = import_module("consilience.bad_arguments").explained(function, arguments, keywords, error)
+    found: Exception = import_module("consilience.names.bad_arguments").explained(function, arguments, keywords, error)
     return found
 
 
@@ -264,7 +269,7 @@ class RowsByFamily(dict[Any, _Row]):
     """A table whose rows are entered by files, one for each family of classes; a file is read when one is looked up.
 
     `package`: where the files are. `below`: the package with the modules of the classes. `families`: by file, modules
-    in `below` that have its classes; those elsewhere with their whole path.
+    in `below` that have its classes, or single classes of them (`module.Class`); those elsewhere with their whole path.
 
     Keys of other modules are those entered already. Whoever goes through the whole table reads all files first.
     """
@@ -278,8 +283,10 @@ class RowsByFamily(dict[Any, _Row]):
                 self._files.setdefault(place, []).append(f"{package}.{file}")
 
     def __missing__(self, key: Any) -> _Row:
-        for file in self._files.get(getattr(key, "__module__", ""), ()):
-            import_module(file)  # which waits for another thread that is reading it
+        place = getattr(key, "__module__", "")
+        for name in (place, f"{place}.{getattr(key, '__qualname__', '')}"):
+            for file in self._files.get(name, ()):
+                import_module(file)  # which waits for another thread that is reading it
         if not super().__contains__(key):
             raise KeyError(key)
         return super().__getitem__(key)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from consilience import module_paths
 from consilience.errors import GraphError
 from consilience.first_use import guard
 from consilience.ir import Constant, Input, Node, Shared, is_leaf, topological, with_lengths
@@ -13,6 +12,7 @@ from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import like, plain
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
+from consilience.names import module_paths
 from consilience.ops import as_tensor
 from consilience.rewrite.rules import simplify
 from consilience.tensor.python_ops import Apply, Op

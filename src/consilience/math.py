@@ -12,6 +12,7 @@ import numpy as np
 
 from consilience import tensor as pt
 from consilience.errors import ShapeError
+from consilience.first_use import guard as _guard
 from consilience.ir.side_tables import describe
 from consilience.ops.sparse.coordinates import block_diag as _sparse_block_diag
 from consilience.ops.sparse.coordinates import csr_from_dense as _csr_from_dense
@@ -397,4 +398,5 @@ _keywords.export(
     ),
     wrap=True,
 )
+_guard(globals())
 globals()["__all__"] = sorted({*globals()["__all__"], *vars(pt)["__all__"]})

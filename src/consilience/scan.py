@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from consilience import module_paths
 from consilience.first_use import NamedModule, guard
+from consilience.names import module_paths
 from consilience.tensor.loops import foldl, foldr, map, reduce, scan, until, while_loop
 
 __all__ = ["foldl", "foldr", "map", "reduce", "scan", "until", "while_loop"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing
 from collections.abc import Sequence
 
-from consilience import module_paths as _module_paths
 from consilience.first_use import guard as _guard
+from consilience.names import module_paths as _module_paths
 from consilience.ops.sparse.coordinates import block_diag as block_diag
 from consilience.ops.sparse.coordinates import csc_from_dense as csc_from_dense
 from consilience.ops.sparse.coordinates import csr_from_dense as csr_from_dense

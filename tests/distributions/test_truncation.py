@@ -11,6 +11,7 @@ from scipy.integrate import quad
 
 import consilience as pm
 import consilience.distributions as pd
+import consilience.tensor as pt
 from consilience.backends.function import function
 from consilience.distributions.constraints import IntervalConstraint, Whole
 from consilience.distributions.densities import quantile
@@ -240,6 +241,18 @@ def test_masses_of_censored_counts_sum_to_one() -> None:
         expected = np.array([clipped[places == i].sum() for i in k])
         assert_allclose(np.exp(value_of(pd.logp(rv, k))), expected, rtol=1e-10, atol=1e-300)
         assert pd.draw(rv, 100, random_seed=1).dtype == "int64"
+
+
+def test_counts_are_recorded_at_bounds_between_whole_numbers() -> None:
+    """Where bounds are not known until the program runs, their values are those that draws have."""
+    low, high = pt.dscalar("low"), pt.dscalar("high")
+    rv = pd.Censored.dist(pd.Poisson.dist(3.0), low, high)
+    ends = {low: 0.5, high: 4.25}
+    values = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 4.25])
+    masses = np.exp(pd.logp(rv, values).eval(ends))
+    expected = [stats.poisson(3).cdf(0), *stats.poisson(3).pmf([1, 2, 3, 4]), stats.poisson(3).sf(4)]
+    assert_allclose(masses, expected, rtol=1e-12)
+    assert_allclose(pd.logp(rv, [0.0, 0.75, 5.0]).eval(ends), -INF)
 
 
 def test_bounds_per_element() -> None:

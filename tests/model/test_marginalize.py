@@ -445,6 +445,19 @@ def test_draws_forward_are_those_of_the_model_with_the_variable() -> None:
     assert "z" in str(pm.model_to_mermaid(summed))
 
 
+def test_starts_of_what_depends_on_a_summed_variable_through_another_are_found() -> None:
+    with pm.Model() as model:
+        several = pm.Poisson("several", 3.0)
+        half = pm.Binomial("half", several, 0.5)
+        quarter = pm.Binomial("quarter", half, 0.5)
+        pm.Poisson("y", quarter + 0.1, observed=2)
+    marginal = pm.marginalize(model, ["several"])
+    start = {name: int(value) for name, value in marginal.initial_point().items()}
+    assert start["half"] >= start["quarter"]
+    terms = stats.poisson(1.5).logpmf(2), stats.binom(2, 0.5).logpmf(1), stats.poisson(1.1).logpmf(2)
+    assert marginal.compile_logp()({"half": 2, "quarter": 1}) == pytest.approx(sum(terms), abs=1e-6)
+
+
 def test_what_cannot_be_summed_is_refused() -> None:
     with pm.Model() as model:
         mu = pm.Normal("mu")

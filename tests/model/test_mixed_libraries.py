@@ -15,9 +15,9 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience import absent
 from consilience.errors import ConsilienceError
 from consilience.graph import Apply, Op
+from consilience.names import absent
 
 
 class _Foreign:

@@ -16,8 +16,7 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.ir import Node
 from consilience.model.summation import summable
-from consilience.sample.plan import ModelPlan
-from consilience.sample.work import rewritten
+from consilience.sample.coordinates import ChainCoordinates, rewritten
 
 QUICK = (1, 7, 11, 23)
 SEEDS = range(60)
@@ -95,7 +94,7 @@ def test_sums_and_draws_agree_with_all_combinations(seed: int) -> None:
     model, values = random_model(seed)
     names = summable(model)
     assert set(names) == set(values)
-    density = rewritten(model, ModelPlan(marginalized=names)).log_density()
+    density = rewritten(model, ChainCoordinates(names)).log_density()
     whole = model.log_density()
     rng = np.random.default_rng(seed)
     sides = np.meshgrid(*(np.arange(len(values[name])) for name in names), indexing="ij")

@@ -46,7 +46,7 @@ def test_data_lengths_that_first_meet_in_the_model() -> None:
 def test_unknown_dimension() -> None:
     with (
         pm.Model(coords={"a": [1]}),
-        pytest.raises(pm.ModelError, match=r"`b` is unknown; the model has `a`"),
+        pytest.raises(pm.ModelError, match=r"`dims` names the dimension `b`, which is unknown; the model has `a`"),
     ):
         pm.Normal("x", dims="b")
 
@@ -478,7 +478,7 @@ def test_free_variables_with_values_of_positive_probability_are_drawn_but_not_sa
             lambda: pm.Normal("y", pm.Normal("mu", shape=3), observed=np.zeros(10)),
             pm.ShapeError,
             r"batch shape \(3,\) do not fit the shape \(10,\)",
-            ["This is the variable `y`.", "Its data have the shape (10,)."],
+            ["This is the variable `y`.", "Its data (`observed`) have the shape (10,)."],
         ),
         (lambda: pm.Uniform("u", 1, 0), pm.ParameterError, "upper must be > lower", ["This is the variable `u`."]),
         (lambda: pm.Gamma("g", 1), TypeError, r"accepts the parameters .* got alpha", ["This is the variable `g`."]),

@@ -74,7 +74,7 @@ class RandomProgram:
 
     def step(self) -> Node | None:
         """One more value."""
-        kind, x = self.number(17), self.pick()
+        kind, x = self.number(19), self.pick()
         if kind < 5 and x.ndim in (1, 2):
             y = self.partner(x, inner=True)
             return None if y is None or y.ndim > 2 else x @ y
@@ -93,9 +93,29 @@ class RandomProgram:
             return x[:, None] if self.number(2) else x[None, :]
         if 12 <= kind < 14:
             return self.system()
-        if kind >= 14 and x.ndim in (1, 2):
+        if 14 <= kind < 17 and x.ndim in (1, 2):
             return self.choice(x, kind)
-        return None
+        return self.part_of_lines(x) if kind >= 17 and x.ndim in (1, 2) else None
+
+    def part_of_lines(self, x: Node) -> Node:
+        """Some elements of what is sorted, summed or normalised line by line, or of an inverse."""
+        axis, kind = self.number(x.ndim), self.number(6)
+        if kind == 0:
+            n = LENGTHS[self.number(len(LENGTHS))]
+            made: Node = pt.linalg.inv(3.0 * pt.eye(n) + 0.2 * apply("tanh", self.given(n, n)))
+        elif kind == 1:
+            made = apply("mul", 1.0, pt.argmax(x, axis=axis))
+        else:
+            made = (pt.sort, pt.cumsum, pt.cumprod, pt.softmax)[kind - 2](x, axis=axis)
+        gathers, index = False, list[object]()
+        for length in made.static_shape:
+            assert isinstance(length, int)
+            which = self.number(6) if not gathers else self.number(5)
+            gathers |= which == 5
+            low = self.number(length)
+            entries = (slice(None), low - length, slice(low, None), slice(0, low + 1), slice(None, None, -1))
+            index.append(entries[which] if which < 5 else constant(self.generator.integers(-length, length, 4)))
+        return made[tuple(index)] if index else made
 
     def part(self, x: Node) -> Node:
         """Some elements along an axis, or at pairs of places."""

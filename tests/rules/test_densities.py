@@ -14,6 +14,7 @@ import scipy.stats
 from consilience.backends.reference import evaluate
 from consilience.ir import Node, constant, tensor_input, topological
 from consilience.ops import Elementwise, Reduce, apply
+from consilience.ops.reduce import reduce
 from consilience.rewrite.rules import assume, simplify
 from consilience.transforms.gradient import gradient
 
@@ -153,3 +154,15 @@ def test_heavy_tails_have_a_gradient_where_the_observation_is_the_location(obser
     slopes = gradient(result, [location, log_scale])
     values = evaluate(slopes, {location: observed, log_scale: 0.4})
     np.testing.assert_array_equal(values, [0.0, -1.0])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_logarithms_of_products_that_double_precision_cannot_hold(axis: int | None) -> None:
+    """Of small, large and negative factors: an even number of negative ones has a logarithm, an odd number none."""
+    rng = np.random.default_rng(0)
+    x = rng.choice([1e-5, 1e7, -2.0], (60, 80), p=[0.6, 0.35, 0.05])
+    node = tensor_input("float64", x.shape, "x")
+    (of,) = simplify([apply("log", reduce("prod", node, axis))])
+    found = evaluate([of], {node: x})[0]
+    odd = (x < 0).sum(axis=axis) % 2 == 1
+    np.testing.assert_allclose(found, np.where(odd, np.nan, np.log(np.abs(x)).sum(axis=axis)), rtol=1e-12)

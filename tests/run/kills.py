@@ -28,13 +28,12 @@ KILLED = """
     place, module, name = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     target, kernel, points, options = importlib.import_module(module).story(name)
     running = launch(target, sleepy(1, 0.02, kernel), points, options, seed=3, cores=2)
-    supervisor = running.supervisor
     if place.exists():
         _, about, state = checkpoints.read(place)
-        keep = checkpoints.resume(place, {}, about, state, supervisor.course, supervisor.engine)
+        keep = checkpoints.resume(place, {}, about, state, running.course, running.engine)
     else:
         keep = checkpoints.Checkpoint.create(place, {}, {}, overwrite=False)
-    supervisor.keep = keep
+    running.keep = keep
     keep.interval = 0.0
     print("begun", flush=True)
     finish(running)

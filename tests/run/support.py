@@ -21,7 +21,7 @@ from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot, Window
 from consilience.inference.tuner import Tuner, TuningSetting
-from consilience.run import Run, Running, RunPlan, launch
+from consilience.run import Run, RunPlan, RunResult, launch
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.course import RunCourse
@@ -36,7 +36,7 @@ class EarlyChecks(RunPlan):
     min_draws: int = 100
 
 
-def fingerprint(run: Run) -> str:
+def fingerprint(run: RunResult) -> str:
     """A hash of every number of a run that is not a time."""
     digest = hashlib.sha256()
     arrays: list[NDArray[Any]] = [run.draws, run.warmup_draws]
@@ -148,7 +148,7 @@ def sleepy(seed: int, longest: float = 0.004, kernel: Kernel | None = None) -> W
     return WatchedKernel(sleep, kernel)
 
 
-def finish(running: Running) -> Run:
+def finish(running: Run) -> RunResult:
     """Start a run in this thread and wait for it."""
     running.start(background=False)
     return running.wait()
@@ -206,10 +206,9 @@ def resumed(
     seed: int,
     cores: int | None = None,
     starts: Any = None,
-) -> Run:
+) -> RunResult:
     """The end of a run whose checkpoint is there."""
     _, about, state = checkpoints.read(path)
     running = launch(density, kernel, points, options, seed=seed, cores=cores, starts=starts)
-    supervisor = running.supervisor
-    supervisor.keep = checkpoints.resume(path, {}, about, state, supervisor.course, supervisor.engine)
+    running.keep = checkpoints.resume(path, {}, about, state, running.course, running.engine)
     return finish(running)

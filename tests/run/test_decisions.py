@@ -20,11 +20,10 @@ from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.jump_tuner import JUMPS
 from consilience.inference.messages import Window
-from consilience.run import Run, RunPlan, forecast, launch, monitor, run_chains, verdicts
+from consilience.run import Run, RunPlan, RunResult, forecast, launch, monitor, run_chains, verdicts
 from consilience.run.attempt import Attempt
 from consilience.run.course import RunCourse
 from consilience.run.remedies import Restart, jumps
-from consilience.run.supervisor import Supervisor
 from consilience.run.verdicts import Sight
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, finish
@@ -41,7 +40,9 @@ def points(dimension: int, chains: int = 4) -> NDArray[np.float64]:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
 
 
-def run(target: Target, options: EarlyChecks, start: Any = None, kernel: NUTS | None = None, **others: Any) -> Run:
+def run(
+    target: Target, options: EarlyChecks, start: Any = None, kernel: NUTS | None = None, **others: Any
+) -> RunResult:
     start = points(target.dimension) if start is None else start
     return run_chains(target, kernel or NUTS(jumps=0), start, options, seed=3, **others)
 
@@ -456,7 +457,7 @@ def test_what_draws_showed_that_were_given_up_is_kept() -> None:
     """Their widths tell whether smaller steps led elsewhere."""
     running = launch(FUNNEL, NUTS(), points(4), EarlyChecks(max_draws=400), seed=3)
     finish(running)
-    seen = running.supervisor.course.diverged
+    seen = running.course.diverged
     assert seen is not None
     assert seen.divergences > 2
     assert seen.draws >= 400
@@ -531,7 +532,9 @@ def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:
 # --- going on as long as a forecast says ---------------------------------------------------------------------------
 
 
-def timed(plan: EarlyChecks, per_draw: float, monkeypatch: pytest.MonkeyPatch, seen: list[Event] | None = None) -> Run:
+def timed(
+    plan: EarlyChecks, per_draw: float, monkeypatch: pytest.MonkeyPatch, seen: list[Event] | None = None
+) -> RunResult:
     """A run whose transitions are priced at so many seconds, all chains together."""
 
     def spend(course: RunCourse, windows: Mapping[int, Window]) -> None:
@@ -597,11 +600,11 @@ def test_no_clock_decides_over_draws_or_status(monkeypatch: pytest.MonkeyPatch) 
     plan = EarlyChecks(min_draws=100, patience=1e-3, rule=StoppingRule(target_ess=50_000.0))
     clocks = {name: getattr(time, name) for name in ("perf_counter", "monotonic", "process_time", "time")}
 
-    def at(rate: float) -> Run:
+    def at(rate: float) -> RunResult:
         with monkeypatch.context() as patch:
             for name, clock in clocks.items():
                 patch.setattr(time, name, lambda clock=clock: rate * clock())
-            patch.setattr(Supervisor, "clock", staticmethod(time.perf_counter))
+            patch.setattr(Run, "clock", staticmethod(time.perf_counter))
             return run(NORMAL, plan)
 
     plain, *others = (at(rate) for rate in (1.0, 20.0, 0.05))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,12 +18,12 @@ from consilience.inference.messages import ChainTuning, Divergences, Segment, Wi
 from consilience.inference.metric import diagonal
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
-from consilience.run import Monitored, Running, RunPlan, forecast
+from consilience.record import replace
+from consilience.run import Monitored, Run, RunPlan, forecast
 from consilience.run.attempt import Attempt
-from consilience.run.course import MOST_REQUESTS, RunCourse
+from consilience.run.course import MOST_REQUESTS, Leg, RunCourse
 from consilience.run.engine import Chains, Engine, Overseer
 from consilience.run.remedies import Look, Remedy, Restart
-from consilience.run.supervisor import Supervisor
 
 COLUMNS = Columns({"lp": "float64"}, {"log density": "lp"})
 PLAN = RunPlan(tune=20, rule=StoppingRule(target_ess=300.0), min_draws=100, max_draws=2000)
@@ -81,10 +82,10 @@ class Independent(Engine):
         return ChainTuning(1.0, diagonal(np.ones(2)))
 
 
-def running(engine: Independent, plan: RunPlan = PLAN, events: list[Event] | None = None) -> Running:
+def running(engine: Independent, plan: RunPlan = PLAN, events: list[Event] | None = None) -> Run:
     tuner = SelfTuning(TuningSetting(engine.chains.count, 2, COLUMNS, plan))
     course = RunCourse(plan, engine.chains, tuner, Monitored(("a", "b")))
-    return Running(Supervisor(course, engine, seed=0), [] if events is None else [events.append])
+    return Run(Leg(course, engine), 0, [] if events is None else [events.append])
 
 
 def test_draws_on_the_disk_count_as_what_is_free_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +97,7 @@ def test_draws_on_the_disk_count_as_what_is_free_there(tmp_path: Path, monkeypat
     free = 2 * 30_000 * 8 * count * dimension
     monkeypatch.setattr("consilience.run.forecast.shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
     plain, stored = (RunCourse(RunPlan(), chains, tuner, Monitored(("a",) * dimension)) for _ in range(2))
-    stored.folder = tmp_path
+    stored.keep_draws_in(tmp_path)
     assert plain.last == max(plain.fewest, int(100_000 * values / (values + dimension)))
     assert stored.last == 30_000
 
@@ -144,7 +145,7 @@ def test_a_pause_does_not_count_as_time_on_any_engine() -> None:
     run.pause()
     run.start(background=True)
     time.sleep(0.02)
-    run.supervisor.began -= 100.0  # as if the pause had been that long
+    run.began -= 100.0  # as if the pause had been that long
     run._paused_at = time.perf_counter() - 100.0
     assert run.progress.paused
     run.resume()
@@ -174,3 +175,62 @@ def test_a_remedy_is_one_function_and_one_that_asks_for_ever_is_not_heard_for_ev
         "this could be better"
     ] * MOST_REQUESTS
     assert found.verdict.status == "converged"
+
+
+class Following(Independent):
+    """That goes on after another one."""
+
+    def follow(self, other: Engine) -> None:
+        self.made = other.evaluations[0]
+
+
+def exchanging(monkeypatch: pytest.MonkeyPatch, seen: Callable[[Run], None], plan: RunPlan) -> tuple[Run, Leg]:
+    """A run that gets other coordinates at its first check, and the leg in these; `seen` is called with it then."""
+    tuner = SelfTuning(TuningSetting(4, 2, COLUMNS, plan))
+    following = Following()
+    successor = Leg(RunCourse(plan, following.chains, tuner, Monitored(("a", "b"))), following, "another density")
+
+    def ask(attempt: Attempt, look: Look | None) -> Restart | None:
+        if attempt.course is successor.course:
+            return None
+        seen(run)
+        return Restart("coordinates", "others suit better", successor=successor)
+
+    monkeypatch.setattr("consilience.run.course.REMEDIES", {"coordinates": Remedy(ask)})
+    run = running(Independent(), plan)
+    return run, successor
+
+
+def test_a_run_goes_on_in_other_coordinates_and_copies_of_it_stay_in_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy is one leg, whose draws and density belong together; the run itself has the next one."""
+    copies: list[Run] = []
+    run, successor = exchanging(monkeypatch, lambda run: copies.append(copy.copy(run)), PLAN)
+    before = run.leg
+    run.start(background=False)
+    found = run.wait()
+    assert (found.verdict.status, found.restarts) == ("converged", ("coordinates",))
+    assert run.leg is successor
+    assert copies[0].leg is before
+    assert copies[0].so_far().draws.shape[:2] == (4, 100)
+    assert found.evaluations[0] == copies[0].engine.evaluations[0] + run.engine.evaluations[0]
+
+
+@pytest.mark.parametrize(
+    ("by_user", "reason"), [(False, "max_time=50.0 seconds were over"), (True, "the run was stopped")]
+)
+def test_a_stop_just_as_coordinates_are_exchanged_is_said(
+    by_user: bool, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(run: Run) -> None:
+        if by_user:
+            run.stop()
+        else:
+            run.began -= 100.0  # as if it had taken that long
+            assert run.seconds_left() == 0.0
+
+    run, successor = exchanging(monkeypatch, stop, replace(PLAN, max_time=50.0))
+    run.start(background=False)
+    found = run.wait()
+    assert found.verdict.reason == f"{reason}; no draws had been made"
+    assert found.interrupted == by_user
+    assert successor.course.attempt is None

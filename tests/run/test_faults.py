@@ -27,8 +27,8 @@ from consilience.run import (
     Event,
     Monitored,
     Progress,
-    Run,
     RunEnded,
+    RunResult,
     launch,
     run_chains,
 )
@@ -385,7 +385,7 @@ def test_a_pause_before_chains_begin_is_no_pause_of_the_run() -> None:
     time.sleep(0.05)
     running.resume()
     assert running.wait(60.0).draws.shape[1] == 100
-    assert running.supervisor.paused_seconds <= running.supervisor.seconds
+    assert running.paused_seconds <= running.seconds
 
 
 def test_a_pause_does_not_count_as_time() -> None:
@@ -394,7 +394,7 @@ def test_a_pause_does_not_count_as_time() -> None:
     running.pause()
     running.start(background=True)
     time.sleep(0.05)
-    running.supervisor.began -= 100.0  # as if the pause had been that long
+    running.began -= 100.0  # as if the pause had been that long
     running._paused_at = time.perf_counter() - 100.0
     time.sleep(0.05)
     assert not running.finished
@@ -522,7 +522,7 @@ def test_a_hundred_thousand_coordinates() -> None:
 def test_runs_leave_no_threads_and_no_memory() -> None:
     """After the first few, twenty more runs leave the same memory in use."""
 
-    def one() -> Run:
+    def one() -> RunResult:
         return run_chains(standard(20), NUTS(), points(4, 20), EarlyChecks(max_draws=200), seed=1)
 
     threads = set(threading.enumerate())

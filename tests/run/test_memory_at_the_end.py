@@ -23,10 +23,9 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     running = launch(correlated_normal(5, 1), NUTS(), np.zeros((3, 5)), OPTIONS, seed=1)
     running.start(background=False)
     run = running.wait()
-    supervisor = running.supervisor
-    tuner = supervisor.course.tuner
+    tuner = running.course.tuner
     assert isinstance(tuner, Jumping)
-    sampling, report = supervisor.course.attempt, getattr(tuner.inner, "stage", None)
+    sampling, report = running.course.attempt, getattr(tuner.inner, "stage", None)
     assert sampling is not None
     assert report is not None
     row = 0
@@ -40,8 +39,8 @@ def test_a_run_that_is_over_has_one_copy_of_its_draws() -> None:
     assert sampling.monitor._convergence is None
     assert report.reports
     assert not report.history
-    assert all(worker.rows is None or worker.rows.draws.size == 0 for worker in supervisor.engine.workers)
-    assert supervisor.engine.pool.deliveries.empty()
+    assert all(worker.rows is None or worker.rows.draws.size == 0 for worker in running.engine.workers)
+    assert running.engine.pool.deliveries.empty()
 
 
 def test_chains_are_gone_with_the_run_and_come_back_for_more() -> None:

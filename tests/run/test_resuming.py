@@ -19,7 +19,7 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.record import replace
-from consilience.run import DrawsMade, Monitored, Run, launch, run_chains
+from consilience.run import DrawsMade, Monitored, RunResult, launch, run_chains
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from tests.inference.targets import Target, correlated, correlated_normal, funnel
@@ -69,7 +69,7 @@ def points(dimension: int, chains: int = 4) -> Floats:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
 
 
-def taped(path: Path, target: Target, kernel: Kernel, options: EarlyChecks, seed: int = 3) -> tuple[Run, Tape]:
+def taped(path: Path, target: Target, kernel: Kernel, options: EarlyChecks, seed: int = 3) -> tuple[RunResult, Tape]:
     """An unbroken run, with its checkpoint at every moment."""
     tape = Tape(path)
     run = finish(launch(target, kernel, points(target.dimension), options, seed=seed, cores=2, keep=tape))
@@ -123,12 +123,11 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
         cores = 1 + ended % 4
         calls_left = math.inf
         running = launch(NORMAL, kernel, points(5), options, seed=3, cores=cores, monitored=monitored)
-        supervisor = running.supervisor
         if ended:
             _, about, state = checkpoints.read(tmp_path / "c")
-            keep = checkpoints.resume(tmp_path / "c", {}, about, state, supervisor.course, supervisor.engine)
+            keep = checkpoints.resume(tmp_path / "c", {}, about, state, running.course, running.engine)
             keep.interval = 0.0
-        supervisor.keep = keep
+        running.keep = keep
         if reason == "exception":
             calls_left = generator.randint(0, 12)
         running.start(background=True)
@@ -137,7 +136,7 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
             running.stop()
         with contextlib.suppress(RuntimeError):
             run = running.wait()
-            if supervisor.course.verdict is not None:
+            if running.course.verdict is not None:
                 break
         ended += 1
     else:
@@ -316,7 +315,7 @@ def test_one_run_at_a_time_has_a_checkpoint(sound: Path, tmp_path: Path) -> None
     shutil.copy(sound, tmp_path / "c")
     _, about, state = checkpoints.read(tmp_path / "c")
     running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)
-    controller, engine = running.supervisor.course, running.supervisor.engine
+    controller, engine = running.course, running.engine
     first = checkpoints.resume(tmp_path / "c", {}, about, state, controller, engine)
     for attempt in (
         lambda: Checkpoint.create(tmp_path / "c", {}, {}, overwrite=True),
@@ -354,7 +353,7 @@ def test_a_disk_that_fails_on_the_way_ends_the_checkpoint_not_the_run(tmp_path: 
             shutil.rmtree(tmp_path / "folder", ignore_errors=True)
 
     running.listeners.add([vanish])
-    running.supervisor.send = running.listeners.send  # in step with the run
+    running.send = running.listeners.send  # in step with the run
     run = finish(running)
     assert isinstance(keep.fault, StorageError)
     plain = run_chains(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3)

@@ -25,12 +25,11 @@ from consilience.run import (
     Restarted,
     Run,
     RunEnded,
+    RunResult,
     RunStarted,
-    handle,
     launch,
     run_chains,
 )
-from consilience.run.supervisor import Supervisor
 from consilience.run.threads.chain_worker import RECENT
 from tests.inference.targets import Target, correlated_normal, funnel, standard
 from tests.run.support import EarlyChecks, fingerprint, finish, sleepy
@@ -69,14 +68,14 @@ def test_chains_begin_when_all_that_is_made_beside_is_made(monkeypatch: pytest.M
         if fails:
             raise ValueError("nobody asks for this")
 
-    plain = Supervisor.run
+    plain = Run._follow
 
-    def begin(self: Supervisor) -> Run:
+    def begin(self: Run) -> Any:
         seen.append(made.is_set())
         return plain(self)
 
-    monkeypatch.setattr(handle, "WORKSHOP", workshop)
-    monkeypatch.setattr(Supervisor, "run", begin)
+    monkeypatch.setattr("consilience.run.run.WORKSHOP", workshop)
+    monkeypatch.setattr(Run, "_follow", begin)
     workshop.begin("slow", make)
     run = launch(correlated_normal(5, 1), NUTS(), points(4, 5), fixed(20, 20), seed=1)
     begun.set()
@@ -173,7 +172,7 @@ def test_a_chain_that_tunes_alone_does_not_depend_on_how_many_there_are() -> Non
 # --- one fixed sequence, cut somewhere ---------------------------------------------------------------------------
 
 
-def check_begins(short: Run, long: Run) -> None:
+def check_begins(short: RunResult, long: RunResult) -> None:
     """The first run is the beginning of the second one."""
     count = short.draws.shape[1]
     np.testing.assert_array_equal(short.draws, long.draws[:, :count])
@@ -186,7 +185,7 @@ def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
     """Fixed lengths on both sides of checks, and runs that decide themselves."""
     target, start = (two_modes() if jumps else correlated_normal(5, 1)), points(4, 2 if jumps else 5)
 
-    def run(**options: Any) -> Run:
+    def run(**options: Any) -> RunResult:
         return run_chains(target, NUTS(jumps=jumps), start, EarlyChecks(**options), seed=8)
 
     longest = run(draws=700)
@@ -204,7 +203,7 @@ def test_shorter_runs_begin_longer_ones(jumps: int) -> None:
 
 def extended(
     run_options: EarlyChecks, further: EarlyChecks, target: Target, kernel: Kernel | None = None, **others: Any
-) -> tuple[Run, Run]:
+) -> tuple[RunResult, RunResult]:
     """A run that goes on under other options, and one that had them from the start."""
     start = points(4, target.dimension)
     kernel = kernel or NUTS()
@@ -248,7 +247,7 @@ def test_an_interrupted_run_can_be_extended() -> None:
     options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=4000)
     running = launch(target, sleepy(4), start, options, seed=2, cores=2)
     running.listeners.add([lambda event: running.stop() if isinstance(event, DrawsMade) else None])
-    running.supervisor.send = running.listeners.send  # in step with the run
+    running.send = running.listeners.send  # in step with the run
     cut = finish(running)
     assert cut.interrupted
     assert 0 < cut.draws.shape[1] < 4000
@@ -318,7 +317,7 @@ def test_moments_of_a_known_target_are_found() -> None:
 
 def test_events_tell_the_whole_story(monkeypatch: pytest.MonkeyPatch) -> None:
     """First RunStarted, then Progress that never goes back, last RunEnded; draws once each; in the caller's thread."""
-    monkeypatch.setattr(handle, "TICK", 0.005)  # a quick run is over within the usual one
+    monkeypatch.setattr("consilience.run.run.TICK", 0.005)  # a quick run is over within the usual one
     events: list[Event] = []
     threads: set[int] = set()
 
@@ -392,10 +391,10 @@ ENDLESS = fixed(3_000_000, 300)
 
 
 @pytest.fixture
-def endless() -> Iterator[Callable[..., Run]]:
+def endless() -> Iterator[Callable[..., RunResult]]:
     """A run that only an interruption ends; fails instead of hanging if it does not."""
 
-    def run(listener: Callable[[Event], None] | None = None, options: EarlyChecks = ENDLESS) -> Run:
+    def run(listener: Callable[[Event], None] | None = None, options: EarlyChecks = ENDLESS) -> RunResult:
         listeners = [] if listener is None else [listener]
         return run_chains(standard(2), Metropolis(), np.zeros((4, 2)), options, seed=1, cores=2, listeners=listeners)
 
@@ -417,7 +416,7 @@ def later(seconds: float, *actions: Callable[[], Any]) -> threading.Thread:
     return thread
 
 
-def check_prefix(run: Run) -> None:
+def check_prefix(run: RunResult) -> None:
     """An interrupted run holds the draws an unbroken one begins with."""
     assert run.interrupted
     assert run.verdict.status == "interrupted"
@@ -434,7 +433,7 @@ def sampled(event: Event) -> bool:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals to oneself work differently there")
-def test_ctrl_c_returns_the_draws_made_so_far(endless: Callable[..., Run]) -> None:
+def test_ctrl_c_returns_the_draws_made_so_far(endless: Callable[..., RunResult]) -> None:
     """A real SIGINT while all chains are sampling; all are cut to the shortest."""
     run = endless(lambda event: os.kill(os.getpid(), signal.SIGINT) if sampled(event) else None)
     check_prefix(run)
@@ -442,7 +441,7 @@ def test_ctrl_c_returns_the_draws_made_so_far(endless: Callable[..., Run]) -> No
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals to oneself work differently there")
-def test_ctrl_c_may_come_again_and_again(endless: Callable[..., Run]) -> None:
+def test_ctrl_c_may_come_again_and_again(endless: Callable[..., RunResult]) -> None:
     """A volley of signals, some of them while the run winds up and within each other."""
     helpers: list[threading.Thread] = []
 
@@ -459,7 +458,7 @@ def test_ctrl_c_may_come_again_and_again(endless: Callable[..., Run]) -> None:
     check_prefix(endless(listen))
 
 
-def test_ctrl_c_at_any_early_moment(endless: Callable[..., Run]) -> None:
+def test_ctrl_c_at_any_early_moment(endless: Callable[..., RunResult]) -> None:
     """Delays from 0 on: before the first draw, while tuning, while sampling."""
     for delay in np.linspace(0.0, 0.03, 6):
         helper: list[threading.Thread] = []
@@ -492,7 +491,7 @@ def test_a_stop_among_threads_that_run_ahead_leaves_no_gap() -> None:
     assert len(lengths) > 3
 
 
-def test_keyboard_interrupt_from_a_listener_is_one_too(endless: Callable[..., Run]) -> None:
+def test_keyboard_interrupt_from_a_listener_is_one_too(endless: Callable[..., RunResult]) -> None:
     """It ends the run, which keeps its draws."""
 
     def listen(event: Event) -> None:
@@ -502,9 +501,9 @@ def test_keyboard_interrupt_from_a_listener_is_one_too(endless: Callable[..., Ru
     check_prefix(endless(listen))
 
 
-def test_a_run_outside_of_the_main_thread(endless: Callable[..., Run]) -> None:
+def test_a_run_outside_of_the_main_thread(endless: Callable[..., RunResult]) -> None:
     """No signal handler can be set there; nothing else changes."""
-    runs: list[Run] = []
+    runs: list[RunResult] = []
     thread = threading.Thread(target=lambda: runs.append(endless(options=fixed(100, 300))))
     thread.start()
     thread.join()

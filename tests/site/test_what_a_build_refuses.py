@@ -171,7 +171,7 @@ def test_a_name_of_no_subject_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_example_has_what_its_page_needs() -> None:
     """A title, a subject, a line on what it shows, and the alternative text of its picture; its page has no script."""
     for script in gallery.scripts(DOCS.parent / "examples"):
-        assert set(gallery.front(script)) == {"title", "subject", "shows", "alt", "data"}
+        assert set(gallery.front(script)) == {"title", "subject", "keywords", "shows", "alt", "data"}
         assert "command_line" not in gallery.page(script)
         assert [cell for cell in cells.cells_of(gallery.page(script)) if "alt" in cell.wishes]
 

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 import consilience as pm
 import consilience.distributions as pd
+import consilience.logprob
+import consilience.tensor as pt
 from consilience.distributions.densities import density, log_tail, quantile
 from consilience.distributions.examples import EXAMPLES
 from consilience.ir import Node
@@ -108,6 +110,8 @@ def distributions() -> Iterator[tuple[Program, list[Point]]]:
         yield from _of_case(case)
     for name, example in EXAMPLES.items():
         yield from _of_example(name, example.given, example.value)
+    for name in COMPOSED:
+        yield from _of_composed(name)
 
 
 def _of_case(case: Case) -> Iterator[tuple[Program, list[Point]]]:
@@ -172,6 +176,67 @@ def _of_example(name: str, given: str, value: str) -> Iterator[tuple[Program, li
         if any(a is not b for a, b in zip(arrays, changed, strict=True)):
             points.append(Point(title, changed))
     yield Program(f"{name}({given})", build, places), points
+
+
+# Distributions of distributions and of matrices: parameters, values, and how both become a variable.
+FACTOR = np.linalg.cholesky([[1.0, 0.3, -0.2], [0.3, 1.0, 0.4], [-0.2, 0.4, 1.0]])
+COMPOSED: dict[str, tuple[str, Callable[..., Node], list[Any], list[Any]]] = {
+    "LKJCorr at factors": ("logp", lambda eta: pd.LKJCorr.dist(3, eta), [1.5], [FACTOR, np.eye(3)]),
+    "LKJCholeskyCov": (
+        "logp",
+        lambda eta, rate: pd.LKJCholeskyCov.dist(eta, 3, pd.Exponential.dist(rate), compute_corr=False),
+        [1.5, [1.0, 2.0, 0.5]],
+        [[0.7, -0.1, 0.9, 0.4, 0.5, 0.6], [1.0, 0.0, 1.0, 0.0, 0.0, 1.0]],
+    ),
+    "Truncated Gamma": (
+        "logp logcdf icdf",
+        lambda a, b, low, high: pd.Truncated.dist(pd.Gamma.dist(a, b), low, high),
+        [2.5, 1.3, 0.4, 2.0],
+        [0.9, 1.2, 1.6],
+    ),
+    "Truncated of one side": (
+        "logp logcdf", lambda m, s, low: pd.Truncated.dist(pd.Logistic.dist(m, s), low),
+        [0.3, 1.2, -0.5], [0.4, 1.1, 30.0],
+    ),
+    "Censored Normal": (
+        "logp logcdf", lambda m, s, low, high: pd.Censored.dist(pd.Normal.dist(m, s), low, high),
+        [0.3, 1.2, -0.5, 1.5], [-0.3, 0.4, 1.2],
+    ),
+    "Censored Weibull at its bound": (
+        "logp", lambda a, b: pd.Censored.dist(pd.Weibull.dist(a, b), None, 2.0), [1.5, 1.2], [2.0, 0.4, 2.0]
+    ),
+    "Mixture": (
+        "logp logcdf",
+        lambda w, m, s: pd.Mixture.dist(pt.stack([w, 1 - w], -1), [pd.Normal.dist(m, 1.0), pd.Laplace.dist(-m, s)]),
+        [0.3, 0.7, 1.4],
+        [-0.4, 0.1, 2.0],
+    ),
+    "HurdleGamma at 0": ("logp", lambda p, a, b: pd.HurdleGamma.dist(p, a, b), [0.6, 2.0, 1.5], [0.0, 0.4, 3.0]),
+    "CustomDist by draws": (
+        "logp logcdf icdf",
+        lambda a, b: pd.CustomDist.dist(a, b, dist=lambda a, b, size: pt.exp(a + b * pd.Gumbel.dist(0, 1, size=size))),
+        [0.3, 0.8],
+        [0.5, 1.0, 3.0],
+    ),
+    "CustomDist by density": (
+        "logp", lambda a, b: pd.CustomDist.dist(a, b, logp=lambda v, a, b: -b * pt.abs(v - a) + pt.log(b / 2)),
+        [0.3, 0.8], [0.5, 1.0, -3.0],
+    ),
+}  # fmt: skip
+
+
+def _of_composed(name: str) -> Iterator[tuple[Program, list[Point]]]:
+    formulas, make, given, values = COMPOSED[name]
+    parameters = [np.asarray(v, float) for v in given]
+    for formula in formulas.split():
+
+        def build(*nodes: Node, formula: str = formula) -> Node:
+            return _formula(formula, make(*nodes[:-1]), nodes[-1])
+
+        rows = [[0.1, 0.5, 0.9]] if formula == "icdf" else values if np.ndim(values[0]) else [values]
+        points = [Point(f"values {k}", (*parameters, np.asarray(row, float))) for k, row in enumerate(rows)]
+        moving = range(len(parameters) + (" at " not in name))  # values at masses and bounds stay there
+        yield Program(f"{name}.{formula}", build, tuple(moving)), points
 
 
 def _is_float(value: object) -> bool:

@@ -224,7 +224,7 @@ def refused() -> list[tuple[Callable[[], pm.Model], dict[str, Any], type[Excepti
         (without_data, {}, ModelError, "no data"),
         (conjugate, {"draws": 1}, SamplingError, "more particles"),
         (conjugate, {"threshold": 2.0}, ValueError, "`threshold` must lie between 0 and 1"),
-        (conjugate, {"cores": 0}, ValueError, "`cores` must be at least 1"),
+        (conjugate, {"cores": 0}, ValueError, "`cores` must be an integer of at least 1"),
         (conjugate, {"chains": 0}, ValueError, "`chains` must be at least 1"),
     ]
 

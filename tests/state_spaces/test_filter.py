@@ -14,7 +14,7 @@ import scipy.stats as st
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import MissingRuleError, ParameterError, ShapeError
+from consilience.errors import ParameterError, ShapeError
 
 Array = npt.NDArray[Any]
 SAID = json.loads((Path(__file__).parent / "statsmodels.json").read_text())
@@ -219,6 +219,12 @@ def logp(y: Any, **given: Any) -> float:
     return float(pm.logp(pm.LinearGaussianStateSpace.dist(**given, steps=len(y) - 1), y).eval())
 
 
+def arma(rho: float, moving: float, times: int) -> Array:
+    """Autocovariances of an ARMA(1, 1) with innovations of variance 1."""
+    first = (1 + 2 * rho * moving + moving**2) / (1 - rho**2)
+    return np.concatenate([[first], (rho * first + moving) * rho ** np.arange(times - 1)])
+
+
 class TestBadInput:
     """What series and covariances can be like, and what the density is then."""
 
@@ -260,6 +266,15 @@ class TestBadInput:
         assert logp(y, **two) == pytest.approx(wanted, rel=1e-12)
         y[1, 1] += 0.1
         assert logp(y, **two) == -np.inf
+
+    @pytest.mark.parametrize("moving", [0.0, 1e-8, -0.3])
+    def test_stationary_states_without_a_moving_average(self, moving: float) -> None:
+        """A first covariance that is singular but for rounding is one."""
+        y = np.random.default_rng(1).normal(size=20)
+        for rho in np.random.default_rng(2).uniform(-0.9, 0.9, 20):
+            space = {"T": [[rho, 1.0], [0.0, 0.0]], "Z": [[1.0, 0.0]], "R": [[1.0], [moving]], "H": [[0.0]]}
+            wanted = st.multivariate_normal(cov=scipy.linalg.toeplitz(arma(rho, moving, 20))).logpdf(y)
+            assert logp(y, **space, Q=[[1.0]], initial="stationary") == pytest.approx(wanted, rel=1e-10)
 
     def test_nothing_is_random(self) -> None:
         still = {"T": [[1.0]], "Z": [[1.0]], "H": [[0.0]], "Q": [[0.0]], "P0": [[0.0]], "a0": [2.0]}
@@ -321,10 +336,3 @@ def test_missing_observations_are_no_variables_of_a_model() -> None:
         hidden = np.ma.masked_invalid(y)
         pm.LinearGaussianStateSpace("y", **LEVEL | {"Q": (q**2).reshape((1, 1))}, observed=hidden)
     assert masked.compile_logp()(at) == pytest.approx(prior + logp(y, **LEVEL), rel=1e-12)
-
-
-def test_second_derivatives_are_refused_by_name() -> None:
-    q = pt.scalar("q")
-    rv = pm.LinearGaussianStateSpace.dist(**LEVEL | {"Q": q.reshape((1, 1))}, steps=3)
-    with pytest.raises(MissingRuleError, match="second derivatives of `LinearGaussianStateSpace`"):
-        pt.hessian(pm.logp(rv, np.arange(4.0)[:, None]), q)

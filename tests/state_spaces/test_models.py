@@ -13,9 +13,9 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience import statespace as ss
+from consilience.distributions.states import Filtered, following
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.statespace.draws import StatesGivenSeries, space_of
-from consilience.statespace.states import Filtered, following
 
 Array = npt.NDArray[Any]
 SAID = json.loads((Path(__file__).parent / "statsmodels.json").read_text())

@@ -16,8 +16,8 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience import absent
 from consilience.errors import ShapeError
+from consilience.names import absent
 from tests.backends.agreement import run_reference
 
 TOOLS = Path(__file__).resolve().parent.parent.parent / "tools"

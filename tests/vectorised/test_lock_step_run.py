@@ -12,12 +12,12 @@ import pytest
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import InitialPointError, SamplingError
-from consilience.run import Run, RunPlan
+from consilience.run import Run, RunPlan, RunResult
 from consilience.run.lock_step import ChEES
 
 jax = pytest.importorskip("jax")
 
-from consilience.run.lock_step.engine import launch  # noqa: E402  # needs JAX
+from consilience.run.lock_step.engine import new_leg  # noqa: E402  # needs JAX
 from consilience.run.lock_step.program import halton  # noqa: E402  # needs JAX
 from tests.vectorised.targets import correlated_normal, two_modes  # noqa: E402  # after the check for JAX
 
@@ -25,11 +25,13 @@ DIMENSION = 5
 NORMAL, COVARIANCE = correlated_normal(DIMENSION)
 
 
-def ended(logp: Any, options: RunPlan, chains: int = 256, seed: int = 1, points: Any = None, **settings: Any) -> Run:
+def ended(
+    logp: Any, options: RunPlan, chains: int = 256, seed: int = 1, points: Any = None, **settings: Any
+) -> RunResult:
     """A run from points around zero."""
     if points is None:
         points = np.random.default_rng(seed).uniform(-2.0, 2.0, (16, DIMENSION))
-    run = launch(logp, ChEES(), points, options, chains=chains, seed=seed, **settings)
+    run = Run(new_leg(logp, ChEES(), points, options, chains=chains, seed=seed, **settings), seed)
     run.start(background=False)
     return run.wait()
 
@@ -55,7 +57,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
 
 def test_a_run_in_two_parts_is_the_run_in_one() -> None:
     points = np.random.default_rng(0).uniform(-2.0, 2.0, (16, DIMENSION))
-    run = launch(NORMAL, ChEES(), points, RunPlan(draws=20, tune=30), chains=256, seed=1)
+    run = Run(new_leg(NORMAL, ChEES(), points, RunPlan(draws=20, tune=30), chains=256, seed=1), 1)
     run.start(background=False)
     assert run.wait().draws.shape[1] == 20
     run = run.again(RunPlan(draws=47, tune=30), ())

@@ -18,7 +18,7 @@ import pytest
 import consilience as pm
 from consilience.events import Event, Progress
 from consilience.inference.columns import Columns
-from consilience.run.handle import Listeners
+from consilience.run.listeners import Listeners
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

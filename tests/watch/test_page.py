@@ -79,7 +79,7 @@ def test_a_run_is_followed_paused_asked_for_more_and_stopped(seen: Seen) -> None
         page.fill("input[aria-label='More effective draws']", "3000")
         page.click("button:has-text('more effective draws')")
         page.wait_for_selector("text=Asked for: more")
-        assert run._work.plan.rule.target_ess < 1e7
+        assert run._run.plan.rule.target_ess < 1e7
         page.once("dialog", lambda dialog: dialog.accept())
         page.click("button:has-text('Stop')")
         assert run.wait(60).posterior.sizes["draw"] > 400
@@ -104,6 +104,15 @@ def test_thirty_runs_are_listed_and_opened_by_keyboard(seen: Seen, make: Make, t
     page.wait_for_selector("text=31 runs")
     assert page.locator(".badge:has-text('stale')").count() == 1
     assert page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") < 5000
+    first = "tbody tr:first-child a[data-run]"
+    page.click("button[data-focus='sort began']")  # newest first
+    assert page.get_attribute("th:has(button[data-focus='sort began'])", "aria-sort") == "descending"
+    assert page.get_attribute("tbody tr:last-child a[data-run]", "data-run") == "sub/<b>stale.zarr"
+    page.click("button[data-focus='sort began']")
+    assert page.get_attribute(first, "data-run") == "sub/<b>stale.zarr"
+    assert page.evaluate("document.activeElement.dataset.focus") == "sort began"
+    page.click("button[data-focus='sort run']")
+    assert page.get_attribute(first, "data-run") == "run00.zarr"
     page.focus("a[data-run='run07.zarr']")
     page.keyboard.press("Enter")
     page.wait_for_selector("h1:has-text('run07.zarr')")
@@ -114,6 +123,45 @@ def test_thirty_runs_are_listed_and_opened_by_keyboard(seen: Seen, make: Make, t
     page.wait_for_selector("text=31 runs")
     page.set_viewport_size({"width": 360, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert seen.faults == []
+    shown.close()
+
+
+def test_chains_that_are_apart_are_named_and_looked_at_one_by_one(seen: Seen, make: Make, tmp_path: Path) -> None:
+    """A drag zooms in and stays so when draws come; a chain stands alone by a click, and by the keyboard."""
+    rng = np.random.default_rng(1)
+    old = {"time": 1e9}
+    wrong = rng.normal(size=(4, 300)) + np.array([9.0, -9.0, 9.0, -9.0])[:, None]
+    make("a.zarr", {"x": wrong}, records=[begin(**old, checkpoint="runs/a"), moment(5.0, 300, at=1e9)], status=None)
+    shown = server.Server(Folder(tmp_path / "a.zarr"), "127.0.0.1", 0).start()
+    page = seen.page
+    page.goto(shown.address)
+    page.wait_for_selector("article.trace canvas")
+    assert "Chains 1, 3 near" in page.inner_text(".seen")
+    assert page.inner_text(".line code") == "result = pm.resume('runs/a', model)"
+    assert page.locator(".advances progress").count() == 4
+    assert "stale" in page.title()
+    over = page.locator("article.trace .u-over")
+    box = over.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 50, box["y"] + 20)
+    assert page.inner_text("article.trace .u-legend .u-series:nth-child(2) .u-value") not in ("", "–", "--")
+    ticks = "() => [...document.querySelectorAll('article.trace .u-legend .u-off')].length"
+    assert page.evaluate(ticks) == 0
+    page.click("button[data-action=chain1]")
+    assert page.get_attribute("button[data-action=chain1]", "aria-pressed") == "true"
+    assert page.evaluate(ticks) == 3
+    page.click("button[data-action=chain1]")
+    assert page.evaluate(ticks) == 0
+    page.focus("article.trace .u-legend .u-series:nth-child(3) th")
+    page.keyboard.press("Enter")
+    assert page.evaluate(ticks) == 3
+    page.mouse.move(box["x"] + 40, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 140, box["y"] + 20, steps=4)
+    page.mouse.up()
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
     assert seen.faults == []
     shown.close()
 

@@ -35,7 +35,7 @@ def test_a_run_on_workers_of_an_executor_is_shown(tmp_path: Path) -> None:
         result = run.wait(100)
         live = pm.sample(chains=2, random_seed=1, executor=workers, progressbar=False, blocking=False,
                          stop=pm.Stop(ess=1e9, max_time=60))  # fmt: skip
-        page = Page(live._work)
+        page = Page(live._run)
         until = time.monotonic() + 30
         while not (now := shown(page))["draws"] or not page.live.draws:
             assert time.monotonic() < until
@@ -72,8 +72,8 @@ def test_the_page_of_a_run_in_the_background_shows_its_result_at_the_end() -> No
     with pm.Model():
         pm.Normal("x", shape=3)
         run = pm.sample(random_seed=1, progressbar=False, blocking=False)
-    page = Page(run._work)
-    run._work.page = page
+    page = Page(run._run)
+    run._run.page = page
     shown(page)
     result = run.wait(60)
     page.ended(result)

@@ -22,6 +22,7 @@ WEIGHTS: Final = {
     1.0: """
         add mul sub neg abs sign square minimum maximum fmin fmax floor ceil trunc round copysign where heaviside
         eq neq lt le gt ge isnan isinf isfinite signbit logical_and logical_or logical_xor logical_not
+        bitwise_and bitwise_or bitwise_xor invert left_shift right_shift
     """,
     5.0: "true_div sqrt reciprocal floor_div mod fmod",
     80.0: """

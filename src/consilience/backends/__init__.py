@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from consilience import module_paths
 from consilience.backends import pickling as pickling
+from consilience.names import module_paths
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import DtypeError, ExecutionError, GraphError, ShapeError
+from consilience.errors import ArgumentError, DtypeError, ExecutionError, GraphError, ShapeError
 from consilience.ir import Node, Shared, numpy_dtype, shared_slot, topological
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import means
@@ -55,6 +55,8 @@ class Context:
     """
 
     def __init__(self, parent: Context | None = None) -> None:
+        if parent is not None and not isinstance(parent, Context):
+            raise ArgumentError(f"`parent` of a `Context` must be another one or None, got {parent!r}.")
         self._parent = parent
         self._lock = threading.Lock()
         self._values: weakref.WeakKeyDictionary[Node, tuple[npt.NDArray[Any], int]] = weakref.WeakKeyDictionary()

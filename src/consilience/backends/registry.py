@@ -22,11 +22,8 @@ Array: TypeAlias = npt.NDArray[Any]
 class Bound(Protocol):
     """A compiled graph with values of its data: what functions, loops over draws and samplers run.
 
-    Attributes
-    ----------
-    entry, constants, workspace
-        Address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, of its table of constants, and
-        bytes of 64-byte aligned scratch memory, for native callers.
+    `entry`, `constants`, `workspace`: address of `i64 entry(ptr inputs, ptr outputs, ptr workspace, ptr constants)`, of
+        its table of constants, and bytes of 64-byte aligned scratch memory, for native callers.
     """
 
     @property
@@ -42,12 +39,8 @@ class Bound(Protocol):
     def direct(self, inputs: Sequence[tuple[np.dtype[Any], tuple[int, ...]]], one: bool) -> Callable[..., Any] | None:
         """A built-in function of arrays of these dtypes and shapes, see `native.array_call`; None where there is none.
 
-        Parameters
-        ----------
-        inputs : sequence of tuple of (dtype, tuple of int)
-            Dtypes and shapes of the arrays.
-        one : bool
-            Whether it gives the only result rather than a list.
+        `inputs`: dtypes and shapes of the arrays.
+        `one`: whether it gives the only result rather than a list.
         """
 
     def map(self, inputs: Sequence[tuple[Array, bool]], count: int) -> tuple[list[Array], int]:

@@ -13,7 +13,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.errors import ConsilienceWarning, DtypeError, GraphError, ShapeError, UnusedInputError
 from consilience.ir import (
@@ -35,6 +34,7 @@ from consilience.ir.arithmetic import known_meaning
 from consilience.ir.lengths import sources_of
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import describe, name_of, origins_of
+from consilience.names.absent import elsewhere
 from consilience.ops.elementwise import as_tensor, cast
 from consilience.ops.random import fold_in
 from consilience.ops.shape import LengthOf

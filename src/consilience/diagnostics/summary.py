@@ -80,6 +80,12 @@ class SummaryTable(Record, eq=False):
             raise ArgumentError(f"`labels` must be the names of the rows of a `SummaryTable`, got {labels!r}.")
         if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
             raise ArgumentError(f"`columns` must be a mapping of names to arrays, got {self.columns!r}.")
+        lengths = {name: np.shape(column) for name, column in self.columns.items()}
+        if wrong := next((name for name, shape in lengths.items() if shape != (len(labels),)), None):
+            raise ArgumentError(
+                f"`columns` of a `SummaryTable` must have one number for each of the {len(labels)} `labels`, got "
+                f"{wrong!r} of the shape {lengths[wrong]}."
+            )
         if not isinstance(self.verdict, str):
             raise ArgumentError(f"`verdict` of a `SummaryTable` must be a sentence, got {self.verdict!r}.")
 

@@ -88,7 +88,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     home = _HOME.get(SPELLINGS.get(name, name))
     if home is None:
-        return import_module("consilience.module_paths").attribute(__name__, name, __all__)
+        return import_module("consilience.names.module_paths").attribute(__name__, name, __all__)
     found = getattr(import_module(home), SPELLINGS.get(name, name))
     globals()[name] = found
     return found

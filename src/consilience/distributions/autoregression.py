@@ -13,7 +13,7 @@ from consilience.distributions.densities import drawn, mean, supported_density, 
 from consilience.distributions.densities import support_point as point_of
 from consilience.distributions.distribution import Continuous, component, instead_of, parameter, static
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, equal, greater_equal, log, maximum, square, where
-from consilience.distributions.parameters import length, named_arguments, whole
+from consilience.distributions.parameters import as_parameter, length, named_arguments, truth, whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.real_line import Normal
 from consilience.distributions.shapes import broadcast, spread, steps_from
@@ -28,13 +28,6 @@ from consilience.ops.shape import Iota, broadcast_arrays, broadcast_to, concaten
 
 # A series whose length is known only when the program runs has at most so many values.
 LONGEST: Final = 2**24
-
-
-def truth(title: str, name: str, given: Any) -> bool:
-    """Conversion of a static truth value."""
-    if not isinstance(given, bool):
-        raise ParameterError(f"{title}: {name} must be True or False, got {given!r}.")
-    return given
 
 
 class AR(Continuous):
@@ -72,8 +65,9 @@ class AR(Continuous):
         """A variable outside any model; see the class."""
         given = named_arguments(cls.title, cls.arguments, parameters, named)
         if "rho" in given and "ar_order" not in given:
-            rho = as_tensor(given["rho"])
-            number = (rho.static_shape[-1] if rho.ndim else 1) - (1 if given.get("constant", False) is True else 0)
+            rho = as_parameter(cls.title, "rho", given["rho"])
+            constant = truth(cls.title, "constant", given.get("constant", False))
+            number = (rho.static_shape[-1] if rho.ndim else 1) - constant
             if not isinstance(number, int):
                 raise ParameterError(f"{cls.title}: ar_order is needed, because the length of rho is not known.")
             given["ar_order"] = number

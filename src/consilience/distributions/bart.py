@@ -100,14 +100,9 @@ class Covariates(RealMatrix):
 class Forest(Record):
     """What is known of a sum of trees besides the covariates' values; see `BART`.
 
-    Parameters
-    ----------
-    kinds : tuple of int
-        Of rules, one per column.
-    weights : tuple of float
-        Prior probabilities of the columns.
-    categories : tuple
-        The categories of each column, in the order of their numbers; None for numbers.
+    `kinds`: of rules, one per column.
+    `weights`: prior probabilities of the columns.
+    `categories`: the categories of each column, in the order of their numbers; None for numbers.
     """
 
     m: int
@@ -386,14 +381,10 @@ def _weights(given: Any, columns: Sequence[str]) -> tuple[float, ...]:
 class Coded(Record, eq=False):
     """Covariates in whole numbers.
 
-    Parameters
-    ----------
-    codes : ndarray
-        Int64 (column, row): how many cuts lie below a value, or the number of its category; -1 where it is missing.
-    levels : tuple of int
-        Number of values per column.
-    cuts : tuple of ndarray
-        Where cuts lie; empty for categories.
+    `codes`: int64 (column, row): how many cuts lie below a value, or the number of its category; -1 where it is
+        missing.
+    `levels`: number of values per column.
+    `cuts`: where cuts lie; empty for categories.
     """
 
     codes: Array

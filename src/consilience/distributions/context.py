@@ -9,9 +9,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from consilience.absent import around
 from consilience.errors import ModelError
 from consilience.ir import Dim, Node, Shape
+from consilience.names.absent import around
 
 
 class Default:

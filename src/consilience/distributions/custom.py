@@ -9,7 +9,7 @@ from consilience.distributions.constraints import Constraint, Whole, real, real_
 from consilience.distributions.densities import realise, realised_with, support_point
 from consilience.distributions.distribution import static
 from consilience.distributions.generator import GraphGenerator
-from consilience.distributions.parameters import is_given
+from consilience.distributions.parameters import is_given, truth
 from consilience.distributions.random_variable import distribution_of, fresh_keys, is_random, random_variables
 from consilience.distributions.shapes import same_shape, summed_axes, text
 from consilience.distributions.unnamed_parameters import UnnamedParameters
@@ -128,6 +128,7 @@ class CustomDist(UnnamedParameters):
         **unknown: Any,
     ) -> Node:
         """A variable outside any model; see the class."""
+        numeric_inverse = truth(class_name, "numeric_inverse", numeric_inverse)
         if unknown:
             raise TypeError(f"{class_name} has no argument `{next(iter(unknown))}`; parameters are given by position.")
         if dist is not None:

@@ -271,8 +271,8 @@ class Distribution(metaclass=DistributionType):
                 error.add_note(f"This is the variable `{name}`.")
             if isinstance(error, ShapeError) and given is not None:
                 error.add_note(
-                    f"Its data have the shape {text(given.shape)}. Parameters with a value for each group are brought "
-                    "to the rows by an index: `mu[group]`, with the number of each row's group."
+                    f"Its data (`observed`) have the shape {text(given.shape)}. Parameters with a value for each group "
+                    "are brought to the rows by an index: `mu[group]`, with the number of each row's group."
                 )
             raise
         return model.register(

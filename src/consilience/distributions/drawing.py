@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends.contexts import random_slot
 from consilience.backends.function import Function, function
 from consilience.backends.modes import Mode, mode_named
@@ -25,6 +24,7 @@ from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.arithmetic import plain
 from consilience.ir.lengths import sources_of
 from consilience.ir.side_tables import describe
+from consilience.names.absent import elsewhere
 from consilience.ops.random import fold_in
 from consilience.ops.shape import Iota, broadcast_to
 from consilience.transforms.vectorize import vectorize

@@ -16,7 +16,7 @@ from consilience.distributions.densities import drawn, support_point, supported_
 from consilience.distributions.distribution import Continuous, component, parameter, static
 from consilience.distributions.mathematics import LOG_PI, exp, log, log_half_step_of_gamma, sqrt, square, where
 from consilience.distributions.matrix_constraints import correlation_factor, packed_cholesky_factor
-from consilience.distributions.parameters import whole
+from consilience.distributions.parameters import truth, whole
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.triangles import chi_triangle, packed, triangle_length, unpacked
 from consilience.errors import ParameterError, ShapeError
@@ -111,6 +111,8 @@ class LKJCholeskyCov(Continuous):
         cls, name: str, *parameters: Any, compute_corr: bool = True, store_in_trace: bool = True, **named: Any
     ) -> Any:
         """A variable of the model whose `with` block this is; see the class, and `Distribution` for what else."""
+        compute_corr = truth(cls.title, "compute_corr", compute_corr)
+        store_in_trace = truth(cls.title, "store_in_trace", store_in_trace)
         vector = super().__new__(cls, name, *parameters, compute_corr=False, **named)
         if not compute_corr:
             return vector
@@ -127,7 +129,7 @@ class LKJCholeskyCov(Continuous):
     ) -> Any:
         """A variable outside any model, or its three parts; see the class."""
         vector = super().dist(*parameters, shape=shape, size=size, **named)
-        return covariance_parts(vector) if compute_corr else vector
+        return covariance_parts(vector) if truth(cls.title, "compute_corr", compute_corr) else vector
 
     def event_shape(self) -> Shape:
         return (triangle_length(self.n),)

@@ -7,11 +7,10 @@ from typing import Any
 from consilience.distributions.constraints import cholesky_factor, positive_definite, real_matrix
 from consilience.distributions.distribution import Continuous, instead_of, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, square
-from consilience.distributions.parameters import named_arguments
+from consilience.distributions.parameters import as_parameter, named_arguments
 from consilience.distributions.triangles import lower_triangle, order
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape
-from consilience.ops.elementwise import as_tensor
 from consilience.ops.linalg import cholesky, diagonal, matmul, matrix_transpose, solve_triangular
 from consilience.ops.random import draw
 from consilience.ops.reduce import reduce
@@ -51,7 +50,7 @@ class MatrixNormal(Continuous):
     def dist(cls, *parameters: Any, shape: Any = None, size: Any = None, **named: Any) -> Node:
         """A variable outside any model; see the class."""
         given = named_arguments(cls.title, cls.arguments, parameters, named)
-        mean = as_tensor(given.pop("mu", 0.0))
+        mean = as_parameter(cls.title, "mu", given.pop("mu", 0.0))
         mean = expand_dims(mean, tuple(range(2 - mean.ndim))) if mean.ndim < 2 else mean
         return super().dist(mean, shape=shape, size=size, **given)
 

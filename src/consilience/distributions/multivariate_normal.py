@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from consilience.distributions.constraints import cholesky_factor, positive_definite, positive_semidefinite, real_vector
 from consilience.distributions.distribution import Continuous, derived, parameter
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, greater_equal, log, maximum, sqrt, square, where
+from consilience.distributions.parameters import as_parameter, truth
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Node, Shape
 from consilience.ir.dimension import product
@@ -26,7 +27,7 @@ from consilience.ops.linalg import (
 )
 from consilience.ops.random import draw
 from consilience.ops.reduce import count, reduce
-from consilience.ops.shape import Iota, expand_dims, reshape, squeeze, transpose
+from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
 
 
 class ByCovariance(Continuous):
@@ -59,12 +60,13 @@ class ByCovariance(Continuous):
         **named : TensorLike
             The same by name.
         """
+        lower = truth(cls.title, "lower", lower)
         if method not in ("cholesky", "svd", "eigh"):
             raise ParameterError(f"{cls.title}: method must be 'cholesky', 'svd' or 'eigh', got {method!r}.")
         if method != "cholesky" and cls is MvNormal and named.keys().isdisjoint(("chol", "tau")):
             return SemidefiniteMvNormal.dist(*parameters, shape=shape, size=size, **named)
         if not lower and named.get("chol") is not None:
-            named["chol"] = matrix_transpose(as_tensor(named["chol"]))
+            named["chol"] = matrix_transpose(as_parameter(cls.title, "chol", named["chol"]))
         return super().dist(*parameters, shape=shape, size=size, **named)
 
     def event_shape(self) -> Shape:
@@ -106,6 +108,28 @@ class MvNormal(ByCovariance):
 
     def variance(self) -> Node:
         return diagonal(self.cov)
+
+    def has(self, formula: str) -> bool:
+        # A covariance whose length follows from data is that of a process, which goes on with them.
+        return super().has(formula) and (
+            formula != "continued" or not isinstance(self.values[-1].static_shape[-1], int)
+        )
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        whole = later.cov
+        size = whole.static_shape[-1]
+        if isinstance(size, int) and size == past.static_shape[-1]:
+            raise ShapeError(
+                f"{self.title}: the covariance is one of {size} times: make what it follows from `pm.Data`, and give "
+                "the later values, `exog={name: values}`."
+            )
+        mean = broadcast_to(later.mu, (*later.mu.static_shape[:-1], size))
+        before, then = slice(None, -periods), slice(-periods, None)
+        factor = Node(Cholesky(), whole[..., before, before])
+        across = solve_triangular(factor, whole[..., before, then], lower=True)
+        told = factor_solve(factor, past - mean[..., before], transposed=False)
+        covariance = whole[..., then, then] - matmul(matrix_transpose(across), across)
+        return MvNormal.dist(mean[..., then] + matrix_times(matrix_transpose(across), told), covariance)
 
     def length(self) -> Node:
         """Number of elements of one vector, as a float."""

@@ -23,6 +23,7 @@ from consilience.distributions.mathematics import (
     where,
 )
 from consilience.distributions.multinomial import Multinomial
+from consilience.distributions.parameters import truth
 from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.tails import log_normal_mass
 from consilience.distributions.whole_quantile import corrected
@@ -50,6 +51,7 @@ class WithProbabilities(Distribution):
         -----
         Other parameters as for every distribution.
         """
+        compute_p = truth(cls.title, "compute_p", compute_p)
         node = super().__new__(cls, name, *parameters, **named)
         if compute_p:
             given = {n: v for n, v in named.items() if n in cls.argument_names()}

@@ -18,16 +18,27 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends.reference import evaluate
 from consilience.distributions import context
 from consilience.distributions.constraints import Constraint
 from consilience.distributions.mathematics import where
 from consilience.distributions.random_variable import distribution_of, is_random, is_rows, random_variables
-from consilience.errors import ParameterError
-from consilience.ir import FLOATS, Dim, Dimension, Node, Shared, constant, constant_value, is_leaf, topological
+from consilience.errors import DtypeError, ParameterError, ShapeError
+from consilience.ir import (
+    COMPLEXES,
+    FLOATS,
+    Dim,
+    Dimension,
+    Node,
+    Shared,
+    constant,
+    constant_value,
+    is_leaf,
+    topological,
+)
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of, without_sources
+from consilience.names.absent import elsewhere
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, as_tensor, cast, promote
 from consilience.ops.shape import LengthOf, as_length, expand_dims
@@ -40,17 +51,11 @@ Conversion: TypeAlias = Callable[..., "TensorLike | tuple[TensorLike, ...]"]
 class DistributionParameter:
     """One canonical parameter of a distribution; on an instance, its value.
 
-    Parameters
-    ----------
-    constraint : Constraint
-        Where it must lie; its event rank is the rank of one parameter.
-    default : float, optional
-        Value when the user gives none.
-    broadcast : bool, default False
-        A number stands for a vector of equal numbers.
-    nan_check : bool, default True
-        Values outside the constraint are replaced by NaN in densities. Not needed where the formula itself is NaN or
-        -inf for them, as log(sigma) is.
+    `constraint`: where it must lie; its event rank is the rank of one parameter.
+    `default`: value when the user gives none.
+    `broadcast`: a number stands for a vector of equal numbers (default False).
+    `nan_check`: values outside the constraint are replaced by NaN in densities. Not needed where the formula itself is
+        NaN or -inf for them, as log(sigma) is (default True).
     """
 
     def __init__(
@@ -118,12 +123,8 @@ class _Required:
 class StaticParameter:
     """A parameter known when the variable is made: a number of steps, a function; on an instance, its value.
 
-    Parameters
-    ----------
-    convert : callable
-        Function of a title, a name and what the user gives; returns a hashable value, or raises.
-    default : object, optional
-        Value where the user gives none.
+    `convert`: function of a title, a name and what the user gives; returns a hashable value, or raises.
+    `default`: value where the user gives none.
     """
 
     is_declared = True
@@ -164,12 +165,22 @@ def whole(least: int) -> Callable[[str, str, Any], int]:
         known = constant_value(given) if isinstance(given, Node) else given
         if isinstance(given, Node) and known is None:
             raise ParameterError(f"{title}: {name} must be a number known when the variable is made, got {given!r}.")
-        array = np.asarray(known)
+        try:
+            array = np.asarray(known)
+        except Exception:  # of what says how it becomes an array, and refuses to
+            array = np.asarray(None)
         if array.ndim or array.dtype.kind not in "iu" or array < least:
             raise ParameterError(f"{title}: {name} must be a whole number >= {least}, got {known!r}.")
         return int(array)
 
     return convert
+
+
+def truth(title: str, name: str, given: Any) -> bool:
+    """Conversion of a static truth value, and the check of one that a function takes."""
+    if not isinstance(given, bool | np.bool_) and not (isinstance(given, int | np.integer) and given in (0, 1)):
+        raise ParameterError(f"{title}: `{name}` must be True or False, got {given!r}.")
+    return bool(given)
 
 
 def length(title: str, name: str, given: Any) -> Dim:
@@ -193,14 +204,9 @@ def is_given(node: Node) -> bool:
 class ComponentParameter:
     """A parameter that is itself a distribution, given as `Normal.dist(...)`; on an instance, a random variable.
 
-    Parameters
-    ----------
-    many : bool, default False
-        Several distributions, or one with a batch of parameters; on an instance, a tuple.
-    optional : bool, default False
-        None where the user gives none.
-    name : str, default ''
-        What users call it, if it is not the attribute's name.
+    `many`: several distributions, or one with a batch of parameters; on an instance, a tuple (default False).
+    `optional`: none where the user gives none (default False).
+    `name`: what users call it, if it is not the attribute's name (default '').
     """
 
     is_declared = True
@@ -350,7 +356,7 @@ def named_arguments(
 
 def today(name: str, order: Sequence[str]) -> str:
     """What to say behind the name of a parameter that does not exist: the word of today's PyMC for it, and all."""
-    older = import_module("consilience.older_names").parameter(name, order)  # loaded by mistakes alone
+    older = import_module("consilience.names.older_names").parameter(name, order)  # loaded by mistakes alone
     return f"{older}; its parameters are {', '.join(order) or 'none'}"
 
 
@@ -378,7 +384,8 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     """One tensor per canonical parameter, of a common float dtype, constants checked."""
     own = {p.name: p.constraint for p in signature.canonical}
     given = {n: own[n].taken(title, n, v) if n in own else v for n, v in given.items()}
-    arguments = dict(zip(given, _common(list(given.values())), strict=True))
+    common = _common([v if _weak(v) else as_parameter(title, n, v) for n, v in given.items()])
+    arguments = dict(zip(given, common, strict=True))
     for alternative in signature.alternatives:
         for name, constraint in alternative.constraints.items():
             check_constant(title, name, arguments[name], constraint, arguments)
@@ -397,7 +404,7 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
     bound = {p.name: t for p, t in zip(signature.canonical, tensors, strict=True)}
     result = []
     for declared, tensor in zip(signature.canonical, tensors, strict=True):
-        value = _in_kind(declared, _of_rank(title, declared, tensor), dtype)
+        value = _in_kind(title, declared, _of_rank(title, declared, tensor), dtype)
         origin = source.get(declared.name, "")
         check_constant(title, declared.name, value, declared.constraint, bound, origin)
         result.append(value)
@@ -406,7 +413,7 @@ def canonical_values(title: str, signature: Signature, given: Mapping[str, Any])
 
 def _common(values: Sequence[Any]) -> list[Node]:
     """Dense nodes; floats of one dtype, by NumPy's promotion with weak Python numbers. Integers stay integers."""
-    nodes = [v if _weak(v) else as_tensor(v.toarray() if is_sparse(v) else v) for v in values]
+    nodes = [v if _weak(v) else as_tensor(v) for v in values]
     floats = [n for n in nodes if isinstance(n, Node) and n.dtype in FLOATS]
     dtype = widened(promote(floats)[1]) if floats else "float64"
     result = []
@@ -418,14 +425,27 @@ def _common(values: Sequence[Any]) -> list[Node]:
     return result
 
 
+def as_parameter(title: str, name: str, value: Any, dtype: str | None = None) -> Node:
+    """The value of a parameter as a dense tensor, of a dtype if one is given; errors name the parameter."""
+    try:
+        return as_tensor(value.toarray() if is_sparse(value) else value, dtype)
+    except (DtypeError, ShapeError) as error:
+        raise type(error)(f"`{name}` of `{title}`: {error}") from None
+
+
 def _weak(value: object) -> bool:
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
-def _in_kind(declared: DistributionParameter, tensor: Node, dtype: str) -> Node:
+def _in_kind(title: str, declared: DistributionParameter, tensor: Node, dtype: str) -> Node:
     """Numbers of a continuous set as floats; a set of whole numbers keeps the dtype it was given."""
     if tensor.dtype in FLOATS:
         return tensor
+    if tensor.dtype in COMPLEXES:
+        raise DtypeError(
+            f"`{declared.name}` of `{title}`: real numbers were needed, got {tensor.dtype}: take `pt.real`, `pt.imag`, "
+            "`pt.abs` or `pt.angle`."
+        )
     if declared.constraint.discrete:
         return cast(tensor, "int64" if tensor.dtype == "bool" else widened(tensor.dtype))
     return cast(tensor, dtype)

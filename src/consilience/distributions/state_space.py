@@ -7,7 +7,7 @@ be missing (Durbin and Koopman 2012, section 6.4).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,24 +15,24 @@ from consilience.distributions.constraints import matrix_with_gaps, positive_sem
 from consilience.distributions.distribution import Continuous, parameter, static
 from consilience.distributions.initial_states import initial_moments
 from consilience.distributions.mathematics import maximum, sqrt
-from consilience.distributions.parameters import length, named_arguments
+from consilience.distributions.parameters import as_parameter, length, named_arguments
 from consilience.distributions.random_variable import RandomVariable
 from consilience.distributions.recursion import along
 from consilience.distributions.shapes import broadcast, same_shape, spread, steps_from
+from consilience.distributions.states import RANKS, following, times
 from consilience.errors import ParameterError, ShapeError
 from consilience.ir import Dim, Node, Shape, constant, constant_value, is_leaf, topological
 from consilience.ops import Item
-from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.elementwise import cast
 from consilience.ops.factorisations import Eigh
-from consilience.ops.index import At, IndexUpdate, SliceIndex
+from consilience.ops.index import At, IndexUpdate, SliceIndex, getitem
 from consilience.ops.linalg import diagonal, matmul, matrix_transpose
 from consilience.ops.random import draw, fold_in
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape, squeeze
+from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape
 from consilience.ops.state_space import KalmanFilter
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix
 
 ARGUMENTS = ("a0", "P0", "T", "Z", "H", "Q", "steps", "R", "c", "d", "initial", "varying")
-RANKS = {"a0": 1, "P0": 2, "T": 2, "Z": 2, "H": 2, "Q": 2, "c": 1, "d": 1}
 VARYING = ("T", "Z", "H", "Q", "R", "c", "d")
 
 
@@ -115,7 +115,11 @@ class LinearGaussianStateSpace(Continuous):
         for name in "TZHQ":
             if given.get(name) is None:
                 raise TypeError(f"{cls.title} needs `{name}`.")
-        matrices = {name: as_tensor(given.pop(name), "float64") for name in "TZHQRcd" if given.get(name) is not None}
+        matrices = {
+            name: as_parameter(cls.title, name, given.pop(name), "float64")
+            for name in "TZHQRcd"
+            if given.get(name) is not None
+        }
         for name, matrix in matrices.items():
             least = (1 if name in "cd" else 2) + (name in moving)
             if matrix.ndim < least:
@@ -228,6 +232,14 @@ class LinearGaussianStateSpace(Continuous):
             _blocks(self.P0, H),
         )
 
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        moving = {name: later.by_name()[name] for name in later.varying}
+        future = {
+            name: getitem(x, (Ellipsis, slice(past.static_shape[-2], None), *(slice(None),) * RANKS[name]))
+            for name, x in moving.items()
+        }
+        return following(self, past, periods, future)
+
     # ---- draws and moments
 
     def _path(self, start: Node, noise: Node | None, centred: bool = False) -> Node:
@@ -300,11 +312,6 @@ def root(covariance: Node) -> Node:
     found = Node(Eigh(), covariance)
     scales = sqrt(maximum(Node(Item(0), found), 0.0))
     return Node(Item(1), found) * expand_dims(scales, scales.ndim - 1)
-
-
-def times(matrix: Node, vector: Node) -> Node:
-    """The product for every batch position."""
-    return squeeze(matmul(matrix, expand_dims(vector, vector.ndim)), -1)
 
 
 def _blocks(first: Node, second: Node) -> Node:

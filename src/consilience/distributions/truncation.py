@@ -303,6 +303,20 @@ def log_probability(rv: Node, low: Node, high: Node) -> Node:
     return where(less(below, above), by_cdf, log_difference(above, own._tail(high, "logccdf")))
 
 
+class WholeOrEnd(Whole):
+    """Whole numbers between two ends, and these themselves, as which what lies beyond is recorded."""
+
+    @property
+    def rule(self) -> str:
+        return f"{super().rule}, or a bound"
+
+    def holds(self, value: Node) -> Node:
+        found = super().holds(value)
+        if value.dtype not in FLOATS:
+            return found
+        return logical_or(found, logical_or(equal(value, as_tensor(self.lower)), equal(value, as_tensor(self.upper))))
+
+
 class Censored(_Between):
     """A distribution whose values beyond a bound are recorded as the bound.
 
@@ -339,8 +353,12 @@ class Censored(_Between):
     @property
     def bound_support(self) -> Constraint:
         support = distribution_of(self.of).bound_support
-        kind = Whole() if support.discrete else IntervalConstraint()
-        return within(kind, self.lower, self.upper)
+        if not support.discrete:
+            return within(IntervalConstraint(), self.lower, self.upper)
+        found = within(Whole(), self.lower, self.upper)
+        assert isinstance(found, Whole)
+        known = not isinstance(found.lower, Node) and not isinstance(found.upper, Node)
+        return found if known else WholeOrEnd(found.lower, found.upper)
 
     def has_atoms(self) -> bool:
         return not self.bound_support.discrete

@@ -7,11 +7,11 @@ from typing import Any
 from consilience.distributions.constraints import Constraint, ZeroSumConstraint, positive
 from consilience.distributions.distribution import Continuous, parameter, static
 from consilience.distributions.mathematics import LOG_SQRT_2_PI, log, square
-from consilience.distributions.parameters import named_arguments, whole
+from consilience.distributions.parameters import as_parameter, named_arguments, whole
 from consilience.errors import ShapeError
 from consilience.ir import Node, Shape, constant
 from consilience.ir.dimension import product
-from consilience.ops.elementwise import as_tensor, cast
+from consilience.ops.elementwise import cast
 from consilience.ops.random import draw
 from consilience.ops.reduce import reduce
 from consilience.ops.reductions import mean
@@ -52,7 +52,7 @@ class ZeroSumNormal(Continuous):
             event = full_shape[-axes:]
         if len(event) != axes or 0 in event:
             raise ShapeError(f"{cls.title}: {which} must have an element at least, got the lengths {event}.")
-        spread = as_tensor(given.get("sigma", 1.0))
+        spread = as_parameter(cls.title, "sigma", given.get("sigma", 1.0))
         last = tuple(range(-min(axes, spread.ndim), 0))
         if any(spread.static_shape[axis] != 1 for axis in last):
             raise ShapeError(

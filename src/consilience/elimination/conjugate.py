@@ -30,14 +30,9 @@ from consilience.transforms.gradient import gradient
 class Conjugate(Record, eq=False):
     """The integral over a variable, and a draw of it given all else.
 
-    Parameters
-    ----------
-    family : str
-        The name of that distribution.
-    value : TensorVariable
-        The logarithm of the integral, a scalar.
-    drawn : callable
-        The variable given all else, from a key.
+    `family`: the name of that distribution.
+    `value`: the logarithm of the integral, a scalar.
+    `drawn`: the variable given all else, from a key.
     """
 
     family: str
@@ -48,12 +43,8 @@ class Conjugate(Record, eq=False):
 def conjugate(variable: Node, leaf: Node, terms: Sequence[Node]) -> Conjugate | None:
     """The integral of exp(the sum of the terms) over a variable; None where no family here has such a density.
 
-    Parameters
-    ----------
-    variable : TensorVariable
-        The random variable.
-    leaf : TensorVariable
-        Stands for it in the terms, of which its own log density is one.
+    `variable`: the random variable.
+    `leaf`: stands for it in the terms, of which its own log density is one.
     """
     found = statistics_of(variable, leaf, terms)
     if found is None:

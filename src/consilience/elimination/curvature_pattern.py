@@ -29,9 +29,9 @@ from consilience.ops.elementwise import AlteredGradient, Cast, Elementwise, Stop
 from consilience.ops.index import Index, IndexUpdate
 from consilience.ops.linalg import MatMul
 from consilience.ops.loop import Scan, fresh, parts
-from consilience.ops.order import Sort
 from consilience.ops.parameter_check import Asserted, ParameterCheck
-from consilience.ops.reduce import Cumulative, Reduce
+from consilience.ops.reduce import Cumulative
+from consilience.ops.scalar import TABLE
 from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose
 from consilience.ops.sparse.products import SampledProduct, SparseProduct, TransposedSparseProduct
 from consilience.record import Record
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 Array: TypeAlias = npt.NDArray[Any]
-FLAT: Final = frozenset(("sign", "floor", "ceil", "trunc", "round", "heaviside"))  # derivatives are 0 where they exist
 MOST_STEPS: Final = 6  # of a loop, after which the sets of what it carries should stay
 MOST_SUMS: Final = 32  # long sums that enter functions
 
@@ -172,10 +171,11 @@ class _Propagation:
                 ids = np.transpose(left.ids, [order.index(kept[axis]) for axis in sorted(kept)])
                 apart = tuple(axis for axis in range(len(batch)) if axis not in kept)
                 parts.append(Sets(np.expand_dims(ids, apart), left.table, sets.linear))
+        picked = at <= {*node.op.picks_of(len(inputs))}
         linear = any(at <= {*group} for group in node.op.linear_in(len(inputs)))
         known = linear and all(state is KNOWN for i, state in enumerate(inputs) if i not in at)
         found = self.pairs.union(parts, known and all(part.linear for part in parts))
-        if not linear:
+        if not (linear or picked):
             self.pairs.curved(found)
         shapes: list[Any] = [item.shape for item in node.type.items] if isinstance(node.type, TupleType) else [batch]
         each = [
@@ -192,7 +192,7 @@ class _Propagation:
 
     def _elementwise(self, node: Applied, inputs: list[State]) -> State:
         function = node.op.function
-        if function in FLAT:
+        if TABLE[function].flat:  # derivatives are 0 where they exist
             return MOVED
         pairs = self.pairs
         at = [i for i, state in enumerate(inputs) if isinstance(state, Sets) and (i or function != "where")]
@@ -310,13 +310,6 @@ class _Propagation:
 
     # Sums.
 
-    def _reduced(self, node: Applied, inputs: list[State]) -> State:
-        sets, kind = inputs[0], node.op.kind
-        found = self.pairs.over(sets, node.op.axes)
-        if kind in ("prod", "logsumexp"):
-            self.pairs.curved(found)
-        return Sets(found.ids, found.table, kind == "sum" and sets.linear)
-
     def _along(self, sets: Sets, axes: Sequence[int]) -> Sets:
         """Every element with all along the axes."""
         found = self.pairs.over(sets, axes)
@@ -337,9 +330,6 @@ class _Propagation:
         if op.kind == "prod":
             self.pairs.curved(found)
         return Sets(found.ids, found.table, op.kind == "sum" and sets.linear)
-
-    def _sorted(self, node: Applied, inputs: list[State]) -> State:
-        return self._along(inputs[0], (node.op.axis,))
 
     # Products of matrices.
 
@@ -479,9 +469,7 @@ _RULES: Final[dict[type, Callable[[_Propagation, Node, list[State]], State]]] = 
     Concatenate: _Propagation._concatenated,
     Index: _Propagation._indexed,
     IndexUpdate: _Propagation._updated,
-    Reduce: _Propagation._reduced,
     Cumulative: _Propagation._cumulated,
-    Sort: _Propagation._sorted,
     MatMul: _Propagation._matmul,
     **dict.fromkeys((SparseProduct, TransposedSparseProduct), _Propagation._sparse_product),
     SampledProduct: _Propagation._sampled_product,

@@ -40,16 +40,10 @@ MOST_PARTNERS: Final = 64  # of an element in the band; those with more have ful
 class NormalIntegral(Record, eq=False):
     """The integral over variables that are jointly normal given all others, and draws of them.
 
-    Parameters
-    ----------
-    kind : str
-        The factor of their precision, in words.
-    joined : int
-        Elements of the largest set that are not independent of each other.
-    value : TensorVariable
-        The logarithm of the integral, a scalar.
-    drawn : sequence of callable
-        Each variable given all others, from a key that is the same for all of them.
+    `kind`: the factor of their precision, in words.
+    `joined`: elements of the largest set that are not independent of each other.
+    `value`: the logarithm of the integral, a scalar.
+    `drawn`: each variable given all others, from a key that is the same for all of them.
     """
 
     kind: str
@@ -119,12 +113,8 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = 
 class _Factor(Record, eq=False):
     """A factor of the precision: `solved` divides by it, `spread` makes deviations of standard normal numbers.
 
-    Parameters
-    ----------
-    logs : TensorVariable
-        Of which the sum is half the logarithm of the determinant of the covariance.
-    once : bool
-        Whether only first derivatives of the factor are known.
+    `logs`: of which the sum is half the logarithm of the determinant of the covariance.
+    `once`: whether only first derivatives of the factor are known.
     """
 
     kind: str

@@ -23,16 +23,10 @@ from consilience.record import Record
 class Integral(Record, eq=False):
     """One variable that was integrated out.
 
-    Parameters
-    ----------
-    leaf : TensorVariable
-        Stands for the variable in factors.
-    kind : str
-        How, in words: the family of its distribution given all others, and the factor of a precision.
-    joined : int
-        Elements of the largest set of its elements, and of those integrated with it, that are not independent.
-    drawn : callable
-        The variable given all others, from a key that is the same for all variables.
+    `leaf`: stands for the variable in factors.
+    `kind`: how, in words: the family of its distribution given all others, and the factor of a precision.
+    `joined`: elements of the largest set of its elements, and of those integrated with it, that are not independent.
+    `drawn`: the variable given all others, from a key that is the same for all variables.
     """
 
     variable: NamedVariable

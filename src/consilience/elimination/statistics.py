@@ -74,17 +74,10 @@ class NotLinear(Exception):
 class Statistics:
     """Inputs that stand for the statistics of a variable, and expressions of them.
 
-    Parameters
-    ----------
-    leaf : TensorVariable
-        Stands for the variable: positive numbers, or numbers between 0 and 1.
-    at_most_one, sums_to_one : bool
-        Whether none is above 1, and whether those along the last axis sum to 1.
+    `leaf`: stands for the variable: positive numbers, or numbers between 0 and 1.
+    `at_most_one`, `sums_to_one`: whether none is above 1, and whether those along the last axis sum to 1.
 
-    Attributes
-    ----------
-    inputs
-        By statistic, those that were met.
+    `inputs`: by statistic, those that were met.
     """
 
     def __init__(self, leaf: Node, at_most_one: bool, sums_to_one: bool) -> None:

@@ -5,7 +5,6 @@ Inputs, covariance and mean functions in, variables of the model and their distr
 
 from typing import Any
 
-from consilience import absent
 from consilience.first_use import guard
 from consilience.gp import cov as cov
 from consilience.gp import hilbert_space as hsgp_approx
@@ -16,6 +15,7 @@ from consilience.gp.inducing_points import MarginalApprox, MarginalSparse
 from consilience.gp.kronecker import LatentKron, MarginalKron
 from consilience.gp.latent import TP, Latent
 from consilience.gp.marginal import Marginal
+from consilience.names import absent
 
 __all__ = [
     "HSGP", "TP", "HSGPPeriodic", "Latent", "LatentKron", "Marginal", "MarginalApprox", "MarginalKron",

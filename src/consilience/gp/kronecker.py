@@ -30,10 +30,7 @@ from consilience.tensor import TensorLike
 class OnGrid(GaussianProcess):
     """Base of processes on the full grid of several lists of inputs.
 
-    Parameters
-    ----------
-    cov_funcs : sequence, optional
-        One covariance function for each of `Xs`.
+    `cov_funcs`: one covariance function for each of `Xs`.
     """
 
     def __init__(self, *, mean_func: MeanFunction | None = None, cov_funcs: Sequence[Any] | None = None) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
-from consilience import absent
 from consilience.first_use import face
+from consilience.names import absent
 
 if TYPE_CHECKING:
     from consilience.ir.node import Node

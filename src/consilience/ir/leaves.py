@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import dimension, side_tables
 from consilience.ir.arithmetic import means
 from consilience.ir.node import Node
 from consilience.ir.op import Op
 from consilience.ir.types import DTYPES, TensorType, dtype_name, dtype_of, numpy_dtype
+from consilience.names.absent import elsewhere
 
 SHORT = 64  # bytes of an array that is its own key
 LONG = 4096  # bytes from which on machine code uses an array where it lies

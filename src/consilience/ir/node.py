@@ -11,11 +11,11 @@ import weakref
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from consilience.absent import ours
 from consilience.errors import GraphError, shown
 from consilience.ir import side_tables
 from consilience.ir.arithmetic import Arithmetic, meaning
 from consilience.ir.types import Shape, TensorType, Type
+from consilience.names.absent import ours
 
 if TYPE_CHECKING:
     from consilience.ir.op import Op

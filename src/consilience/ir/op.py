@@ -33,6 +33,10 @@ class Op(Record):
     core: ClassVar[int | None] = None
     # Groups of operands: the op is linear in those of a group together, given all others.
     linear: ClassVar[tuple[tuple[int, ...], ...]] = ()
+    # Places of operands: each element of the result is one of their elements, as it is. Of none: elements are computed.
+    picks: ClassVar[tuple[int, ...]] = ()
+    # The triangle of the first operand's matrices that is read, "lower" or "upper"; the other may hold anything.
+    triangle: ClassVar[str] = ""
     # Floating-point operations, of the cost of an addition, for each time that `volume` counts.
     flops: ClassVar[float] = 0.0
 
@@ -65,6 +69,27 @@ class Op(Record):
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
         """Groups of `count` operands as in `linear`, for ops whose parameters decide."""
         return self.linear
+
+    def picks_of(self, count: int) -> tuple[int, ...]:
+        """Places among `count` operands as in `picks`, for ops whose parameters decide."""
+        return self.picks
+
+    def triangle_read(self) -> str:
+        """The triangle as in `triangle`, for ops whose parameters decide."""
+        return self.triangle
+
+    def monotone_in(self, count: int) -> tuple[int, ...]:
+        """For each of `count` operands 1 if no element falls where elements of it rise, -1 if none rises, else 0."""
+        picked = self.picks_of(count)
+        return tuple(int(place in picked) for place in range(count))
+
+    def zero_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """Groups of `count` operands: where all of a group are 0, the result is, whatever finite numbers others are.
+
+        Zeros along axes that an op mixes must be there all along them; what is linear or picked needs no word.
+        """
+        picked = self.picks_of(count)
+        return tuple(dict.fromkeys((*self.linear_in(count), *([picked] if picked else []))))
 
     def volume(self, *inputs: Node) -> Dim:
         """How often the innermost step is done, as an expression of lengths: once per element of the first operand."""

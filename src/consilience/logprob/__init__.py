@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from consilience import module_paths
 from consilience.distributions.custom import CustomDist
 from consilience.first_use import guard as _guard
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
+from consilience.names import module_paths
 
 # One module per mathematical case. Each registers its rules when it is imported; rules of one op are tried in order.
 CASES = tuple(

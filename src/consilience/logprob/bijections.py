@@ -36,7 +36,7 @@ from consilience.distributions.mathematics import (
 from consilience.ir import Node
 from consilience.logprob.measure import EVERYWHERE
 from consilience.ops.elementwise import apply
-from consilience.ops.scalar import Column
+from consilience.ops.scalar import TABLE, Column
 from consilience.record import Record
 
 Function: TypeAlias = Callable[[Node], Node]
@@ -78,16 +78,16 @@ def row(
     *,
     domain: tuple[float, float] = REAL,
     image: tuple[float, float] = REAL,
-    increasing: bool = True,
-    even: bool = False,
     pole: bool = False,
 ) -> None:
-    """Add a function of the scalar table."""
+    """Add a function of the scalar table, which tells whether it is even and whether it rises."""
 
     def forward(x: Node) -> Node:
         return apply(name, x)
 
-    ROWS[name] = Bijection(forward, inverse, log_slope, increasing, domain, image, even, pole)
+    function = TABLE[name]
+    even = function.parity == "even"
+    ROWS[name] = Bijection(forward, inverse, log_slope, even or function.monotone == "+", domain, image, even, pole)
 
 
 def _log_cosh(x: Node) -> Node:
@@ -100,12 +100,12 @@ def _log_sinh(x: Node) -> Node:
 
 
 POSITIVE: Final = (0.0, math.inf)
-row("neg", lambda y: -y, lambda x, y: 0.0 * y, increasing=False)
-row("abs", lambda y: y, lambda x, y: 0.0 * y, image=POSITIVE, even=True)
-row("square", sqrt, lambda x, y: -LOG_2 - 0.5 * log(y), image=POSITIVE, even=True)
+row("neg", lambda y: -y, lambda x, y: 0.0 * y)
+row("abs", lambda y: y, lambda x, y: 0.0 * y, image=POSITIVE)
+row("square", sqrt, lambda x, y: -LOG_2 - 0.5 * log(y), image=POSITIVE)
 row("sqrt", square, lambda x, y: LOG_2 + log(y), domain=POSITIVE, image=POSITIVE)
 row("cbrt", lambda y: y * square(y), lambda x, y: math.log(3.0) + 2.0 * log(absolute(y)))
-row("reciprocal", reciprocal, lambda x, y: -2.0 * log(absolute(y)), increasing=False, pole=True)
+row("reciprocal", reciprocal, lambda x, y: -2.0 * log(absolute(y)), pole=True)
 
 row("exp", log, lambda x, y: -x, image=POSITIVE)
 row("exp2", lambda y: apply("log2", y), lambda x, y: -LOG_2 * x - math.log(LOG_2), image=POSITIVE)
@@ -118,9 +118,7 @@ row("softplus", lambda y: y + log1mexp(-y), lambda x, y: -log1mexp(-y), image=PO
 row("sigmoid", logit, lambda x, y: softplus(x) + softplus(-x), image=(0.0, 1.0))
 row("logit", sigmoid, lambda x, y: -softplus(y) - softplus(-y), domain=(0.0, 1.0))
 row("log_expit", lambda y: y - log1mexp(y), lambda x, y: softplus(x), image=(-math.inf, 0.0))
-row(
-    "log1mexp", log1mexp, lambda x, y: y - x, increasing=False, domain=(-math.inf, 0.0), image=(-math.inf, 0.0)
-)  # its own inverse
+row("log1mexp", log1mexp, lambda x, y: y - x, domain=(-math.inf, 0.0), image=(-math.inf, 0.0))  # its own inverse
 
 row("sinh", lambda y: apply("arcsinh", y), lambda x, y: -0.5 * log1p_square(y))
 row(
@@ -128,7 +126,6 @@ row(
     lambda y: apply("arccosh", y),
     lambda x, y: -0.5 * (log(y - 1.0) + log1p(y)),
     image=(1.0, math.inf),
-    even=True,
 )
 row("tanh", lambda y: apply("arctanh", y), lambda x, y: 2.0 * _log_cosh(x), image=(-1.0, 1.0))
 row("arcsinh", lambda y: apply("sinh", y), lambda x, y: _log_cosh(y))
@@ -147,7 +144,6 @@ row(
     lambda x, y: log(apply("sin", y)),
     domain=(-1.0, 1.0),
     image=(0.0, PI),
-    increasing=False,
 )
 row("arctan", tan, lambda x, y: log1p_square(x), image=(-HALF_PI, HALF_PI))
 row("deg2rad", lambda y: apply("rad2deg", y), lambda x, y: 0.0 * y + math.log(180.0 / PI))
@@ -159,7 +155,6 @@ row(
     lambda y: ndtri(0.5 * y) * (-1.0 / SQRT_2),
     lambda x, y: square(x) + 0.5 * LOG_PI - LOG_2,
     image=(0.0, 2.0),
-    increasing=False,
 )
 row("erfinv", erf, lambda x, y: LOG_2 - 0.5 * LOG_PI - square(y), domain=(-1.0, 1.0))
 row(

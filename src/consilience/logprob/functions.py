@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from consilience.absent import elsewhere
 from consilience.distributions import densities
 from consilience.distributions.mathematics import logical_and, where
 from consilience.distributions.random_variable import is_random, random_variables
@@ -25,6 +24,7 @@ from consilience.logprob.joint import joint
 from consilience.logprob.measure import Measure
 from consilience.logprob.mixture import written_out
 from consilience.logprob.numeric_inverse import numeric_inverses
+from consilience.names.absent import elsewhere
 from consilience.ops.dtypes import widened
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.shape import broadcast_to

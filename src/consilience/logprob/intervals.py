@@ -13,23 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import Node, constant_value, topological
-from consilience.logprob.bijections import ROWS
-from consilience.ops.elementwise import Elementwise, StopGradient
+from consilience.ops.elementwise import Elementwise
 from consilience.ops.scalar import TABLE, Column
-from consilience.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose
 
 Array: TypeAlias = npt.NDArray[np.float64]
 # Least and greatest values, one of each per cell.
 Range: TypeAlias = tuple[Array, Array]
 
-_BRANCHLESS: Final = {name: row for name, row in ROWS.items() if not row.even and not row.pole}
-RISING: Final = {name for name, row in _BRANCHLESS.items() if row.increasing} | {"digamma", "sign", "logaddexp"}
-FALLING: Final = {name for name, row in _BRANCHLESS.items() if not row.increasing} | {"erfcx", "trigamma"}
-# Functions of the size of their argument, which rise with it.
-EVEN: Final = {name for name, row in ROWS.items() if row.even} | {"log1p_square"}
-# Ops that move numbers and leave them as they are.
-SAME_VALUES: Final = (BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose, StopGradient)
-STEPS: Final = ("sign", "where", "eq", "neq", "lt", "le", "gt", "ge")
 CORNERS: Final = ("abs", "maximum", "minimum")
 
 
@@ -48,8 +38,9 @@ def ranges(nodes: Sequence[Node], known: Mapping[Node, Range]) -> dict[Node, Ran
             value = constant_value(node)
             if isinstance(node.op, Elementwise):
                 found[node] = _of_function(node, [found[operand] for operand in node.inputs])
-            elif isinstance(node.op, SAME_VALUES):
-                found[node] = found[node.inputs[0]]
+            elif picked := node.op.picks_of(len(node.inputs)):
+                ends = zip(*(found[node.inputs[place]] for place in picked), strict=True)
+                found[node] = _hull([end for side in ends for end in side])
             elif value is not None and value.size and value.dtype.kind in "biuf":
                 found[node] = np.full_like(one, value.min()), np.full_like(one, value.max())
             else:
@@ -63,7 +54,8 @@ def is_continuous(node: Node, below: Node, found: Mapping[Node, Range]) -> bool:
         if step is below or not any(_depends(operand, below) for operand in step.inputs):
             continue
         assert isinstance(step.op, Elementwise)
-        if step.op.function in STEPS or np.isnan(found[step]).any():
+        row = TABLE[step.op.function]
+        if row.flat or row.result in ("bool", "choice") or np.isnan(found[step]).any():
             return False
         if step.op.function in ("true_div", "reciprocal", "pow") and _has_pole(step, found):
             return False
@@ -94,15 +86,18 @@ def _of_function(node: Node, operands: list[Range]) -> Range:
     one = operands[0][0]
     if name in RULES:
         return RULES[name](node, operands)
-    if name in RISING or name in FALLING or name in EVEN:
-        function = TABLE[name].numpy
-        if name in EVEN:
-            (low, high) = operands[0]
-            sizes = np.abs(low), np.abs(high)
-            least = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(*sizes))
-            return function(least), function(np.maximum(*sizes))
-        ends = [function(*(operand[side] for operand in operands)) for side in (0, 1)]
-        return (ends[0], ends[1]) if name in RISING else (ends[1], ends[0])
+    function, signs = TABLE[name].numpy, TABLE[name].monotone_in(len(operands))
+    if TABLE[name].monotone == "v":
+        ((low, high),) = operands
+        ends = function(low), function(high)
+        least = np.where((low <= 0) & (high >= 0), function(np.zeros_like(low)), np.minimum(*ends))
+        return least, np.maximum(*ends)
+    if all(signs):
+        least, greatest = (
+            function(*(own[end if sign > 0 else 1 - end] for own, sign in zip(operands, signs, strict=True)))
+            for end in (0, 1)
+        )
+        return least, greatest
     return np.full_like(one, -np.inf), np.full_like(one, np.inf)
 
 
@@ -236,4 +231,4 @@ RULES: Final = Column[Callable[[Node, list[Range]], Range]](
     },
 )
 # Functions of which something is known.
-FUNCTIONS: Final = frozenset({*RULES, *RISING, *FALLING, *EVEN})
+FUNCTIONS: Final = frozenset({*RULES, *(name for name, row in TABLE.items() if row.monotone in ("+", "-", "++", "v"))})

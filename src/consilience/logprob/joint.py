@@ -18,10 +18,7 @@ from consilience.record import Record
 class Joint(Record):
     """Nodes that have values, each with its measure given the others, and its log density.
 
-    Parameters
-    ----------
-    origins : dict of TensorVariable to TensorVariable
-        Values of random variables that follow from those of the nodes.
+    `origins`: values of random variables that follow from those of the nodes.
     """
 
     measures: dict[Node, Measure]

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from consilience.distributions.constraints import Constraint, positive_vector
+from consilience.distributions.counts import Categorical
 from consilience.distributions.densities import support_point
 from consilience.distributions.random_variable import RandomVariable, fresh_key, random_variables
 from consilience.errors import MissingRuleError
@@ -32,6 +33,7 @@ from consilience.ir.region import regions_of
 from consilience.ir.side_tables import carrying_marks, describe, name_of, pass_on, set_name, without_sources
 from consilience.logprob.derivation import is_measurable
 from consilience.logprob.derived import DerivedDistribution, Generated, leaf_like
+from consilience.logprob.hidden_states import hidden_state
 from consilience.logprob.joint import Joint, joint, typed
 from consilience.logprob.measure import EVERYWHERE, Measure, refusal
 from consilience.logprob.mixture import also_written_out, written_out
@@ -77,14 +79,9 @@ def _draws(op: Op) -> bool:
 class DrawingStep(Record):
     """A loop, written on leaves.
 
-    Parameters
-    ----------
-    carried : dict of TensorVariable to tuple of (TensorVariable, TensorVariable)
-        Leaf -> its value before the first step, and the next one.
-    sequences : dict of TensorVariable to TensorVariable
-        Leaf -> the tensor whose elements along the first axis it takes.
-    elements : list of TensorVariable
-        What a step gives, per trace.
+    `carried`: leaf -> its value before the first step, and the next one.
+    `sequences`: leaf -> the tensor whose elements along the first axis it takes.
+    `elements`: what a step gives, per trace.
     """
 
     carried: dict[Node, tuple[Node, Node]]
@@ -128,10 +125,7 @@ def _step(loop: Node) -> DrawingStep:
 def _as_variables(loop: Node, items: Mapping[Node, int]) -> list[Node]:
     """What stands for results of a loop: random variables for those that are random, quiet loops for others.
 
-    Parameters
-    ----------
-    items : mapping of TensorVariable to int
-        Each result as it was written, and its position.
+    `items`: each result as it was written, and its position.
     """
     scan = loop.op
     assert isinstance(scan, Scan)
@@ -256,9 +250,10 @@ class SeriesMeasure(Measure):
         self.step = _step(loop)
         places = [n.op.position - first for n in self.traces if isinstance(n.op, Item)]
         self.elements = [self.step.elements[place] for place in places]
+        self.hidden = hidden_state(self.step.carried, self.elements)
         self._densities: dict[str, tuple[Node, Node]] = {}
         steps = self._joint([tensor_input(e.dtype, e.static_shape) for e in self.elements])
-        measures = list(steps.measures.values())
+        measures = [steps.measures[e] for e in self.elements]
         ends = measures[0].ends
         plain = len(measures) == 1 and all(isinstance(end, float) for end in ends)
         super().__init__(
@@ -274,7 +269,10 @@ class SeriesMeasure(Measure):
 
     def _joint(self, values: Sequence[Node]) -> Joint:
         """The log densities of one step at values."""
-        found = joint(dict(zip(self.elements, values, strict=True)), lambda measure, value: measure.logp(value))
+        given = dict(zip(self.elements, values, strict=True))
+        if self.hidden is not None:
+            given[self.hidden.drawn] = self.hidden.after
+        found = joint(given, lambda measure, value: measure.logp(value))
         _refuse_latent(found.densities, "what a loop returns depends on it")
         return found
 
@@ -302,6 +300,8 @@ class SeriesMeasure(Measure):
         steps = self._joint(list(over))
         given = {e: typed(e, leaf) for e, leaf in zip(self.elements, over, strict=True)}
         over |= self.step.sequences
+        if self.hidden is not None:
+            given[self.hidden.drawn] = self.hidden.after
         return steps, _States(self.step, given, steps.origins, over)
 
     def continues(self) -> bool:
@@ -310,9 +310,14 @@ class SeriesMeasure(Measure):
     def continued(self, past: Node, later: Measure, periods: int) -> Node:
         assert isinstance(later, SeriesMeasure)
         with without_sources():
-            states = self._known(past)[1]
+            steps, states = self._known(past)
             needed = self.step.reached(self.elements)
-            last = {leaf: states.last(leaf) for leaf in needed}
+            last = {
+                leaf: states.last(leaf) for leaf in needed if self.hidden is None or leaf is not self.hidden.carried
+            }
+            if self.hidden is not None:
+                drawn = Categorical.dist(logit_p=self._of_states(steps, states))
+                last[self.hidden.carried] = cast(drawn + self.hidden.values[0], self.hidden.carried.dtype)
             # The two loops are one; their leaves stand in the same order.
             after = dict(zip(self.step.carried, later.step.carried, strict=True))
             carried = {after[leaf]: (last[leaf], later.step.carried[after[leaf]][1]) for leaf in needed}
@@ -323,8 +328,19 @@ class SeriesMeasure(Measure):
             traces = closed(carried, heads, wanted, length=periods).traces
         return traces[0] if len(traces) == 1 else _packed(traces)
 
+    def _of_states(self, steps: Joint, states: _States) -> Node:
+        """Log probabilities of the values of a hidden state behind the last step, together with the series."""
+        assert self.hidden is not None
+        own = self.hidden.carried
+        carried = [n for n in topological(steps.densities) if n in self.step.carried and n is not own]
+        self.hidden.refuse_others([states.following_of(state) for state in carried])
+        states.find(carried)
+        return self.hidden.behind(steps.densities, states.over, states.mapped, self.scan.length)
+
     def _over_time(self, series: Node) -> Node:
         steps, states = self._known(series)
+        if self.hidden is not None:
+            return reduce("logsumexp", self._of_states(steps, states))
         total = None
         for density in steps.densities:
             states.find([density])
@@ -370,14 +386,9 @@ def _refuse_latent(nodes: Sequence[Node], why: str) -> None:
 class _States:
     """Values that a loop carries, at all steps, where the values of what it draws are known.
 
-    Parameters
-    ----------
-    given : mapping of TensorVariable to TensorVariable
-        What a step gives -> its value, an expression of leaves.
-    origins : mapping of TensorVariable to TensorVariable
-        Random variables of a step -> their values.
-    over : dict of TensorVariable to TensorVariable
-        Leaf -> its values at all steps, along a first axis.
+    `given`: what a step gives -> its value, an expression of leaves.
+    `origins`: random variables of a step -> their values.
+    `over`: leaf -> its values at all steps, along a first axis.
     """
 
     def __init__(
@@ -397,7 +408,7 @@ class _States:
 
     def last(self, state: Node) -> Node:
         """A state behind the last step."""
-        following = self._next(state)
+        following = self.following_of(state)
         self.find([following])
         return self.mapped(following)[-1]
 
@@ -405,12 +416,12 @@ class _States:
         """Find the states that expressions depend on."""
         for group in self._groups([n for n in topological(nodes) if n in self.step.carried]):
             (state, *others) = group
-            if others or state in topological([self._next(state)]):
+            if others or state in topological([self.following_of(state)]):
                 self._run(group)
             else:
                 self._move(state)
 
-    def _next(self, state: Node) -> Node:
+    def following_of(self, state: Node) -> Node:
         """The next value of a state, an expression of leaves."""
         if state not in self.following:
             (following,) = substitute([self.step.carried[state][1]], self.given)
@@ -420,7 +431,7 @@ class _States:
         return self.following[state]
 
     def _parents(self, state: Node) -> list[Node]:
-        return [n for n in topological([self._next(state)]) if n in self.step.carried]
+        return [n for n in topological([self.following_of(state)]) if n in self.step.carried]
 
     def _groups(self, wanted: Sequence[Node]) -> list[list[Node]]:
         """States that are not yet known, in groups that depend on each other, each behind those that it needs."""
@@ -449,7 +460,7 @@ class _States:
 
     def _move(self, state: Node) -> None:
         """A state that is an expression of what is known of the step before."""
-        following = self._next(state)
+        following = self.following_of(state)
         initial = self.step.carried[state][0]
         series, before = self.moved.get(following, (None, ()))
         if series is None:
@@ -461,7 +472,7 @@ class _States:
 
     def _run(self, group: Sequence[Node]) -> None:
         """States that depend on themselves: a loop of them."""
-        nexts = [self._next(state) for state in group]
+        nexts = [self.following_of(state) for state in group]
         read = set(topological(nexts))
         series = {leaf: tensor for leaf, tensor in self.over.items() if leaf in read}
         own = {state: fresh(state) for state in group}

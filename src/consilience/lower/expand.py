@@ -28,6 +28,7 @@ from consilience.lower.views import static
 from consilience.native.routines import SMALL
 from consilience.ops import (
     AlteredGradient,
+    ArgReduce,
     ArgSort,
     Assume,
     Cast,
@@ -58,7 +59,7 @@ from consilience.ops import (
 from consilience.ops.call import FunctionCall
 from consilience.ops.formulas import FORMULAS, number, where
 from consilience.ops.index import At, SliceIndex, index_set
-from consilience.ops.linalg import diagonal
+from consilience.ops.linalg import diagonal, transposed
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import (
@@ -147,8 +148,9 @@ def _solve(node: Node) -> Node:
     rows = a.static_shape[-1]
     if a.ndim > 2 and isinstance(rows, int) and rows <= SMALL:
         return Node(SmallSolve(), a, b)
-    packed, pivots = _lu(a)
-    return Node(LUSolve(), packed, pivots, b)
+    turned = transposed(a)  # its factors may be there
+    packed, pivots = _lu(a if turned is None else turned)
+    return Node(LUSolve(turned is not None), packed, pivots, b)
 
 
 def _inverse_quadratic(node: Node) -> Node:
@@ -345,7 +347,7 @@ def _step(node: Node) -> Node:
             return node
         result = rule(*node.inputs)
         return result if result.static_shape == node.static_shape else broadcast_to(result, node.static_shape)
-    if isinstance(op, ArgSort | Index | SearchSorted | Sort):
+    if isinstance(op, ArgReduce | ArgSort | Index | SearchSorted | Sort):
         return expand_order(node)
     if isinstance(op, AlteredGradient | Assume | Require | StopGradient):
         return node.inputs[0]

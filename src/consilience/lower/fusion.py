@@ -20,9 +20,8 @@ from consilience.ops import Cast, Elementwise, Index, IndexUpdate, Reduce
 from consilience.ops.index import At, Gather, NewAxis, SliceIndex, gather_place
 from consilience.record import Record, replace
 
-# Weight of one kernel beyond which independent parts get loops of their own; a math call weighs more.
+# Weight of one kernel beyond which independent parts get loops of their own.
 FULL = 96
-HEAVY_WEIGHT = 12
 # From this many independent parts on, equal parts are likely and are compiled once when kept apart.
 MANY_PARTS = 24
 
@@ -41,11 +40,17 @@ class KernelStep(Record):
     scattered: Sequence[View] = ()
 
 
+def instructions_of(function: str) -> int:
+    """Rough number of instructions of one element of a step of a kernel: many for a function of the math library."""
+    return 12 if function in HEAVY else 2 if function == "gather" else 1
+
+
 def weight(node: Node) -> int:
     """Rough number of instructions of one element."""
-    if isinstance(node.op, Elementwise) and node.op.function in HEAVY:
-        return HEAVY_WEIGHT
-    return 2 if isinstance(node.op, Index | IndexUpdate) else max(1, len(node.inputs) - 1)
+    if isinstance(node.op, Index | IndexUpdate):
+        return instructions_of("gather")
+    function = node.op.function if isinstance(node.op, Elementwise) else ""
+    return max(instructions_of(function), len(node.inputs) - 1)
 
 
 def parts(forms: Forms, nodes: list[Node]) -> list[list[Node]]:

@@ -328,11 +328,51 @@ def _compute(
     for n, leaf in enumerate(kernel.leaves):
         if leaf_depths[n] == depth and (("leaf", n), lanes) not in nest.values:
             nest.values[("leaf", n), lanes] = _read(nest, leaf, depth, lanes, mask)
-    for n, step in enumerate(kernel.body):
-        if body_depths[n] == depth:
-            one = step.function == "gather" and all(_uniform(nest, o) for o in step.operands)
-            operands = [_operand(nest, o, 1 if one else lanes) for o in step.operands]
-            nest.values[("body", n), lanes] = _instruction(nest, step, operands, depth, lanes, mask)
+    choices = {}
+    if depth == len(kernel.domain) and any(step.function == "where" for step in kernel.body):
+        from consilience.lower.choices import sides_of_choices  # most loops choose nothing
+
+        choices = sides_of_choices(kernel, body_depths, depth)
+    later = {n for sides in choices.values() for side in sides for n in side}
+    for n in range(len(kernel.body)):
+        if n in choices:
+            _choose(nest, n, choices[n], depth, lanes, mask)
+        elif body_depths[n] == depth and n not in later:
+            _step(nest, n, depth, lanes, mask)
+
+
+def _step(nest: _Nest, n: int, depth: int, lanes: int, mask: Value | None) -> None:
+    step = nest.kernel.body[n]
+    one = step.function == "gather" and all(_uniform(nest, o) for o in step.operands)
+    operands = [_operand(nest, o, 1 if one else lanes) for o in step.operands]
+    nest.values[("body", n), lanes] = _instruction(nest, step, operands, depth, lanes, mask)
+
+
+def _choose(
+    nest: _Nest, n: int, sides: tuple[Sequence[int], Sequence[int]], depth: int, lanes: int, mask: Value | None
+) -> None:
+    """A choice of which a side is computed only where an element takes it."""
+    b, kernel = nest.b, nest.kernel
+    for k in (*sides[0], *sides[1]):  # what they read is there before
+        for operand in kernel.body[k].operands:
+            if operand not in {("body", other) for side in sides for other in side}:
+                _operand(nest, operand, lanes)
+    condition = _operand(nest, kernel.body[n].operands[0], lanes)
+    wanted = condition, b.not_(condition)
+    result: Variable | None = None
+    for place in (1, 2):
+        operand = kernel.body[n].operands[place]
+        if not sides[place - 1]:
+            result = b.variable(_operand(nest, operand, lanes))
+    if result is None:
+        result = b.variable(b.const(register_type(kernel.body[n].dtype, lanes), 0))
+    for side, takes, operand in zip(sides, wanted, kernel.body[n].operands[1:], strict=True):
+        if side:
+            with b.if_(b.reduce("or", takes)):
+                for k in side:
+                    _step(nest, k, depth, lanes, mask)
+                b.set(result, b.select(takes, nest.values[operand, lanes], b.get(result)))
+    nest.values[("body", n), lanes] = b.get(result)
 
 
 def _uniform(nest: _Nest, operand: Operand) -> bool:

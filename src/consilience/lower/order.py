@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from consilience.errors import MissingRuleError, Status
 from consilience.ir import FLOATS, UNSIGNED, Node
 from consilience.lower.fortran import Argument
-from consilience.lower.primitives import SelectedElements
+from consilience.lower.primitives import SelectedElements, SelectedRun
 from consilience.lower.routines import routine
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
 from consilience.native.loops import Builder, Value, f64, i64
@@ -51,6 +51,10 @@ def _put(b: Builder, dtype: str, value: Value, target: Argument, place: Value) -
 
 def _write_keys(b: Builder, dtype: str, x: Argument, start: Value, keys: Value) -> None:
     """The keys of one line."""
+    if dtype == "float64":
+        count = b.const(i64, x.view.shape[-1])
+        b.call("consilience_routine_keys_of_floats", None, b.offset(x.pointer, start, f64), keys, count)
+        return
     with b.for_(0, x.view.shape[-1]) as i:
         b.store(_key(b, dtype, _element(b, dtype, x, b.add(start, i))), b.offset(keys, i, i64))
 
@@ -88,9 +92,13 @@ def _sort(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence
         if dtype in FLOATS:
             # Zeros keep the order of their signs.
             zeros = b.variable(b.call("consilience_routine_below", i64, keys.pointer, count, b.const(i64, SIGN)))
-        with b.for_(0, length) as i:
-            number = _number(b, dtype, b.load(i64, b.offset(keys.pointer, i, i64)))
-            _put(b, dtype, number, result, b.add(start, i))
+        if dtype == "float64":
+            ordered = b.offset(result.pointer, start, f64)
+            b.call("consilience_routine_floats_of_keys", None, keys.pointer, ordered, count)
+        else:
+            with b.for_(0, length) as i:
+                number = _number(b, dtype, b.load(i64, b.offset(keys.pointer, i, i64)))
+                _put(b, dtype, number, result, b.add(start, i))
         if dtype in FLOATS:
             first = b.load(i64, b.offset(keys.pointer, b.minimum(b.get(zeros), b.const(i64, length - 1)), i64))
             with b.if_(b.cmp("eq", first, b.const(i64, SIGN))), b.for_(0, length) as i:
@@ -122,6 +130,23 @@ def _selected_elements(b: Builder, node: Node, sources: Sequence[Argument], targ
             b.set(before, place)
             target = b.add(b.mul(line, b.const(i64, number)), k)
             _put(b, dtype, _number(b, dtype, b.get(key)), result, target)
+
+
+@routine(SelectedRun, _two_lines)
+def _selected_run(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    op = node.op
+    assert isinstance(op, SelectedRun)
+    (x,), (result, keys, other) = sources, targets
+    *lines, length = x.view.shape
+    dtype, count, number = node.inputs[0].dtype, b.const(i64, length), b.const(i64, op.number)
+    with b.for_(0, math.prod(lines)) as line:
+        _write_keys(b, dtype, x, b.mul(line, count), keys.pointer)
+        b.call(
+            "consilience_routine_select_run", None, keys.pointer, other.pointer, count, b.const(i64, op.start), number
+        )
+        with b.for_(0, op.number) as k:
+            key = b.load(i64, b.offset(other.pointer, k, i64))
+            _put(b, dtype, _number(b, dtype, key), result, b.add(b.mul(line, number), k))
 
 
 @routine(SearchSorted)

@@ -6,19 +6,21 @@ A node in, a node of equal value out.
 from __future__ import annotations
 
 from consilience.ir import FLOATS, Node, constant
-from consilience.lower.primitives import SelectedElements
-from consilience.ops import ArgSort, Index, SearchSorted, Sort, apply, cast
-from consilience.ops.index import FULL, At, Gather
+from consilience.lower.primitives import SelectedElements, SelectedRun
+from consilience.ops import ArgReduce, ArgSort, Index, SearchSorted, Sort, apply, cast
+from consilience.ops.index import FULL, At, Gather, SliceIndex
 from consilience.ops.shape import reshape, squeeze, transpose
 
 # So many places of a sorted axis are found one by one, more by sorting.
 FEW_PLACES = 4
+# Neighbours are selected where they are at most one of so many.
+SHARE = 8
 
 
 def expand_order(node: Node) -> Node:
     """Sorting along the last axis, places among float64 or int64, few places selected; other nodes themselves."""
     op = node.op
-    if isinstance(op, SearchSorted):
+    if isinstance(op, SearchSorted | ArgReduce):
         return _in_words(node)
     if isinstance(op, Index):
         return _selected(node, op)
@@ -31,7 +33,7 @@ def expand_order(node: Node) -> Node:
 
 
 def _in_words(node: Node) -> Node:
-    """Places in vectors of float64 or int64."""
+    """Places among float64 or int64."""
     dtype = node.inputs[0].dtype
     if dtype in ("float64", "int64"):
         return node
@@ -48,12 +50,20 @@ def _selected(node: Node, op: Index) -> Node:
     if not isinstance(source.op, Sort) or source.op.axis != source.ndim - 1:
         return node
     *lead, last = op.specification
-    if any(entry != FULL for entry in lead):
+    if any(isinstance(entry, Gather) for entry in lead):
         return node
+    x = source.inputs[0]
+    if any(entry != FULL for entry in lead):
+        x = Node(Index((*lead, FULL)), x)
     if isinstance(last, At):
         positions = constant([last.position], "int64")
-        return squeeze(Node(SelectedElements(), source.inputs[0], positions), -1)
+        return squeeze(Node(SelectedElements(), x, positions), -1)
+    length = source.static_shape[-1]
+    if isinstance(last, SliceIndex) and last.static and isinstance(length, int):
+        taken = range(length)[slice(last.start, last.stop, last.step)]
+        if taken.step == 1 and 0 < SHARE * len(taken) <= length:
+            return Node(SelectedRun(taken.start, len(taken)), x)
     if isinstance(last, Gather) and arrays[0].ndim <= 1 and arrays[0].tensor_type.size in range(1, FEW_PLACES + 1):
-        found = Node(SelectedElements(), source.inputs[0], reshape(arrays[0], (-1,)))
+        found = Node(SelectedElements(), x, reshape(arrays[0], (-1,)))
         return reshape(found, node.static_shape)
     return node

@@ -25,7 +25,9 @@ class LUPivotSign(Op):
 
 
 class LUSolve(Op):
-    """`y` with A y = b from packed factors, row exchanges and a matrix b. A zero pivot fails."""
+    """`y` with A y = b, or A' y = b, from packed factors of A, row exchanges and a matrix b. A zero pivot fails."""
+
+    transposed: bool = False
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[2].tensor_type
@@ -47,6 +49,16 @@ class SelectedElements(Op):
     def result_type(self, *inputs: Node) -> TensorType:
         x, positions = inputs
         return x.tensor_type.with_shape((*x.static_shape[:-1], *positions.static_shape))
+
+
+class SelectedRun(Op):
+    """Elements `start` to `start + number` of the last axis in ascending order, at most half of it."""
+
+    start: int
+    number: int
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type.with_shape((*inputs[0].static_shape[:-1], self.number))
 
 
 class SparseCholeskyWithMemory(Op):

@@ -12,7 +12,7 @@ from typing import Final
 
 from consilience.errors import MissingRuleError
 from consilience.first_use import RowsByFamily
-from consilience.ir import UNSIGNED, Node
+from consilience.ir import Node
 from consilience.lower.fortran import (
     Argument,
     at,
@@ -30,7 +30,7 @@ from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to
 from consilience.lower.views import View, row_major
 from consilience.native.loops import Builder, Value, f64, i32, i64, ptr
 from consilience.native.routines import SMALL
-from consilience.ops import ArgReduce, Cholesky, Cumulative, MatMul, SolveTriangular
+from consilience.ops import Cholesky, Cumulative, MatMul, SolveTriangular
 
 Routine = Callable[[Builder, Node, Sequence[Argument], Sequence[Argument]], None]
 # The dtype and length of every vector of memory that the code of a node works in.
@@ -40,6 +40,7 @@ ROUTINES: Final = RowsByFamily[tuple[Routine, Scratch | None]](
     __package__,
     "consilience.ops",
     {
+        "extreme_places": "reduce.ArgReduce",
         "factorisations": "factorisations",
         "matrix_equations": "matrix_equations",
         "native_calls": "python_call",
@@ -188,13 +189,14 @@ def _lu_pivot_sign(b: Builder, node: Node, sources: Sequence[Argument], targets:
 
 @routine(LUSolve)
 def _lu_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """A X = B by rows is X' A' = B' by columns, with P A' = L U: X' = B' U^-1 L^-1 P."""
+    """A X = B by rows is X' A' = B' by columns, with P A' = L U: X' = B' U^-1 L^-1 P; of A' it is B' P' L'^-1 U'^-1."""
+    assert isinstance(node.op, LUSolve)
     (packed, pivots, right), (solution,) = sources, targets
     *batch, n, columns = right.view.shape
     info, size, count = b.stack(i32, 1), fortran_int(b, n), fortran_int(b, columns)
-    one, letter = fortran_int(b, 1), fortran_char(b, "T")
+    one, letter = fortran_int(b, 1), fortran_char(b, "N" if node.op.transposed else "T")
     side, upper, low = (fortran_char(b, text) for text in "RUL")
-    plain, unit = fortran_char(b, "N"), fortran_double(b, 1.0)
+    plain, turned, unit = fortran_char(b, "N"), fortran_char(b, "T"), fortran_double(b, 1.0)
     with ExitStack() as loops:
         number = batch_loop(b, loops, batch)
         matrix = at(b, packed.pointer, b.mul(number, b.const(i64, n * n)))
@@ -207,19 +209,28 @@ def _lu_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequ
         copy(b, right, solution, offset, n * columns)
         if columns == 1:
             b.call("blas_dgetrs", None, letter, size, one, matrix, size, exchanged, target, size, info)
-            return
-        b.call("blas_dtrsm", None, side, upper, plain, plain, count, size, unit, matrix, size, target, count)
-        b.call("blas_dtrsm", None, side, low, plain, upper, count, size, unit, matrix, size, target, count)
-        with b.for_(0, n) as done:
-            i = b.sub(b.const(i64, n - 1), done)
-            other = b.sub(b.cast(b.load(i32, b.offset(exchanged, i, i32)), i64), b.const(i64, 1))
-            here = b.mul(i, b.const(i64, columns))
-            there = b.mul(other, b.const(i64, columns))
-            with b.if_(b.cmp("ne", i, other)), b.for_(0, columns) as j:
-                first, second = at(b, target, b.add(here, j)), at(b, target, b.add(there, j))
-                kept = b.load(f64, first)
-                b.store(b.load(f64, second), first)
-                b.store(kept, second)
+        elif node.op.transposed:
+            _exchange(b, exchanged, target, n, columns, backwards=False)
+            b.call("blas_dtrsm", None, side, low, turned, upper, count, size, unit, matrix, size, target, count)
+            b.call("blas_dtrsm", None, side, upper, turned, plain, count, size, unit, matrix, size, target, count)
+        else:
+            b.call("blas_dtrsm", None, side, upper, plain, plain, count, size, unit, matrix, size, target, count)
+            b.call("blas_dtrsm", None, side, low, plain, upper, count, size, unit, matrix, size, target, count)
+            _exchange(b, exchanged, target, n, columns, backwards=True)
+
+
+def _exchange(b: Builder, exchanged: Value, target: Value, n: int, columns: int, *, backwards: bool) -> None:
+    """Exchange rows as a factorisation did, or back."""
+    with b.for_(0, n) as done:
+        i = b.sub(b.const(i64, n - 1), done) if backwards else done
+        other = b.sub(b.cast(b.load(i32, b.offset(exchanged, i, i32)), i64), b.const(i64, 1))
+        here = b.mul(i, b.const(i64, columns))
+        there = b.mul(other, b.const(i64, columns))
+        with b.if_(b.cmp("ne", i, other)), b.for_(0, columns) as j:
+            first, second = at(b, target, b.add(here, j)), at(b, target, b.add(there, j))
+            kept = b.load(f64, first)
+            b.store(b.load(f64, second), first)
+            b.store(kept, second)
 
 
 @routine(SmallSolve)
@@ -297,44 +308,3 @@ def _cumulative(b: Builder, node: Node, sources: Sequence[Argument], targets: Se
             value = from_memory(b, node.dtype, b.load(memory, b.offset(x.pointer, place, memory)))
             b.set(total, combine(b, op.kind, b.get(total), value, node.dtype))
             b.store(to_memory(b, node.dtype, b.get(total)), b.offset(result.pointer, place, memory))
-
-
-@routine(ArgReduce)
-def _arg_reduce(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    op = node.op
-    assert isinstance(op, ArgReduce)
-    (x,), (result,) = sources, targets
-    dtype = node.inputs[0].dtype
-    shape = x.view.shape
-    memory = MEMORY[dtype]
-    kept = tuple(n for i, n in enumerate(shape) if i != op.axis)
-    strides = iter(row_major(kept))
-    with ExitStack() as loops:
-        start, place = b.const(i64, 0), b.const(i64, 0)
-        own = row_major(shape)
-        for i, length in enumerate(shape):
-            if i != op.axis:
-                index = loops.enter_context(b.for_(0, length))
-                start = b.add(start, b.mul(index, b.const(i64, own[i])))
-                place = b.add(place, b.mul(index, b.const(i64, next(strides))))
-        best = b.variable(b.const(i64, 0))
-        first = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, start, memory)))
-        extreme = b.variable(first)
-        with b.for_(1, shape[op.axis]) as position:
-            element = b.add(start, b.mul(position, b.const(i64, own[op.axis])))
-            value = from_memory(b, dtype, b.load(memory, b.offset(x.pointer, element, memory)))
-            better = _better(b, op.kind, value, b.get(extreme), dtype)
-            b.set(best, b.select(better, position, b.get(best)))
-            b.set(extreme, b.select(better, value, b.get(extreme)))
-        b.store(b.get(best), b.offset(result.pointer, place, i64))
-
-
-def _better(b: Builder, kind: str, value: Value, extreme: Value, dtype: str) -> Value:
-    """Strictly more extreme; the first NaN is the most extreme of all."""
-    if value.type.kind == "i1":
-        return b.and_(value, b.not_(extreme)) if kind == "max" else b.and_(b.not_(value), extreme)
-    predicate = "gt" if kind == "max" else "lt"
-    better = b.cmp(f"u{predicate}" if dtype in UNSIGNED else predicate, value, extreme)
-    if value.type.kind in ("f64", "f32"):
-        better = b.or_(better, b.and_(b.isnan(value), b.not_(b.isnan(extreme))))
-    return better

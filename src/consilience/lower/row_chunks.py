@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 
 from consilience.ir import constant_value, numpy_dtype
-from consilience.lower.fusion import HEAVY_WEIGHT, KernelStep
+from consilience.lower.fusion import KernelStep, instructions_of
 from consilience.lower.kernel_code import depths
 from consilience.lower.loop_kernel import LoopKernel, Reduction, StoreRoot
-from consilience.lower.scalar_code import HEAVY
 from consilience.lower.steps import CallStep, LoopStep, ScalarStep, Step
 from consilience.lower.views import View
 from consilience.record import Record, replace
@@ -72,8 +71,7 @@ def instructions(kernel: LoopKernel) -> int:
     leaves, body = depths(kernel)
     domain = kernel.domain if kernel.borders < 0 else (1, kernel.domain[1])
     weights = [(depth, 1) for depth in leaves]
-    for depth, step in zip(body, kernel.body, strict=True):
-        weights.append((depth, HEAVY_WEIGHT if step.function in HEAVY else 2 if step.function == "gather" else 1))
+    weights += [(depth, instructions_of(step.function)) for depth, step in zip(body, kernel.body, strict=True)]
     weights += [(len(domain), 1)] * len(kernel.roots)
     return sum(weight * math.prod(domain[:depth]) for depth, weight in weights)
 

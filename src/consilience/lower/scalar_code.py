@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce as fold
 from typing import Final
 
+from consilience.analysis.operations import per_element
 from consilience.errors import MissingRuleError
 from consilience.ir import UNSIGNED
 from consilience.lower import half
@@ -232,11 +233,9 @@ for _name in (
 ):  # fmt: skip
     CODE[_name] = _math(_name)
 
-# Functions whose code is long: the kernel builder does not recompute or overfill loops with them.
-HEAVY = frozenset(CODE) - {
-    "add", "mul", "sub", "neg", "abs", "minimum", "maximum", "where", "eq", "neq", "lt", "le", "gt", "ge", "isnan",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "copysign", "floor", "ceil", "trunc", "round", "sqrt",
-}  # fmt: skip
+# Functions that cost as much as a division: the kernel builder does not recompute or overfill loops with them. A
+# square root is one instruction of vectors.
+HEAVY: Final = frozenset(name for name in CODE if per_element(name, 1) >= per_element("true_div", 1)) - {"sqrt"}
 
 
 def _unsigned_division(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:

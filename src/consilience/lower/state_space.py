@@ -56,7 +56,7 @@ def _slopes_memory(node: Node) -> dict[str, int]:
         | made
         | free
         | dict.fromkeys(("with_mean", "with_slope", "weighted"), p * m)
-        | {"changes": p, "spreads": p}
+        | {"changes": p, "spreads": p, "recent": 4 * m}
     )
 
 
@@ -139,6 +139,6 @@ def _slopes(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequen
         names = (*OPERANDS, "start")
         fields = {x: _at(b, to, number, rank) for x, to, rank in zip(names, results, (*RANKS, 1), strict=True)}
         fields |= _parts(b, memory.pointer, _slopes_memory(node)) | {"asked": asked.pointer}
-        flags = {"variable_T": len(columns), "variable_Z": int(op.by_Z)}
+        flags = {"variable_T": len(columns), "variable_Z": int(op.by_Z), "waiting": 0, "held": 0}
         fields |= {name: b.const(i64, value) for name, value in flags.items()}
         b.call("consilience_routine_kalman_slopes", None, space, _record(b, Slopes, fields))

@@ -91,16 +91,10 @@ class CarriedTensor(Record):
 class Element(Record):
     """One element, along the first axis, of what is read or written from step to step.
 
-    Parameters
-    ----------
-    leaf : TensorVariable or None
-        What the body reads; None for what it writes.
-    inside : View
-        Its view inside the body, whose storage stands for the element.
-    whole : View
-        All elements.
-    home : View, optional
-        A copy in memory of a number that has no place (of an iota), where steps read it there.
+    `leaf`: what the body reads; None for what it writes.
+    `inside`: its view inside the body, whose storage stands for the element.
+    `whole`: all elements.
+    `home`: a copy in memory of a number that has no place (of an iota), where steps read it there.
     """
 
     leaf: Node | None

@@ -18,12 +18,8 @@ Lengths = tuple[int, ...]
 class Storage(Record):
     """A contiguous block: `place` is "inputs", "outputs", "constants", "workspace", "element" or "iota".
 
-    Parameters
-    ----------
-    number : int
-        Position in its table, or the workspace block, or the sequence of a loop of which it is one element.
-    size : int
-        Elements.
+    `number`: position in its table, or the workspace block, or the sequence of a loop of which it is one element.
+    `size`: Elements.
     """
 
     place: str

@@ -1,7 +1,7 @@
 """Models: names, dims, coords and data over a graph, and the densities and predictions made from them."""
 
-from consilience import module_paths
 from consilience.first_use import load_on_use
+from consilience.names import module_paths
 
 load_on_use(
     __name__,

@@ -42,15 +42,10 @@ LARGEST_TABLE: Final = 1000  # values of one element
 class Restricted(Record, eq=False):
     """A compiled log density of some variables given all others.
 
-    Parameters
-    ----------
-    dimension : int
-        Number of their coordinates; entry, constants, workspace as of `ModelDensity`. The entry takes their values and
-        the whole position; "table" gives f64[value, coordinate].
-    places : ndarray
-        Of the coordinates in the position, int64.
-    bound : Bound
-        What keeps the code alive.
+    `dimension`: number of their coordinates; entry, constants, workspace as of `ModelDensity`. The entry takes their
+        values and the whole position; "table" gives f64[value, coordinate].
+    `places`: of the coordinates in the position, int64.
+    `bound`: what keeps the code alive.
     """
 
     dimension: int

@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends.shapes import Lengths
 from consilience.distributions import context
 from consilience.distributions.random_variable import is_rows, random_variables
@@ -27,6 +26,7 @@ from consilience.model.layout import known_shape
 from consilience.model.model import Model
 from consilience.model.observation import data_of, slot_values
 from consilience.model.variables import FreeVariable
+from consilience.names.absent import elsewhere
 from consilience.ops.elementwise import cast
 from consilience.record import Record
 
@@ -207,7 +207,9 @@ def named_in(model: Model, key: Any) -> str:
 def names_in(model: Model, keys: str | Node | Iterable[str | Node]) -> list[str]:
     """Names of one variable or several, each once."""
     keys = plain(keys)
-    listed = [keys] if isinstance(keys, str | Node) else keys
+    listed: Iterable[Any] = [keys] if isinstance(keys, str | Node) else keys
+    if isinstance(listed, bytes) or (isinstance(listed, np.ndarray) and listed.dtype.kind not in "UO"):
+        raise ModelError(f"names of variables, or these themselves, were needed, got {type(keys).__name__}: {keys!r}.")
     return list(dict.fromkeys(named_in(model, key) for key in listed))
 
 

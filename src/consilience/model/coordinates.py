@@ -155,7 +155,7 @@ class Coordinates:
         if name not in self._axes:
             known = ", ".join(f"`{n}`" for n in self._axes) or "none"
             raise ModelError(
-                f"{origin + ' names ' if origin else ''}the dimension `{name}`"
+                f"{origin + ' names' if origin else '`dims`:'} the dimension `{name}`"
                 f"{', which' if origin else ''} is unknown; the model has {known}. "
                 f"Add it: `pm.Model(coords={{{name!r}: …}})` or `model.add_coord({name!r}, …)`."
             )

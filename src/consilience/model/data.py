@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.backends import contexts
 from consilience.distributions.parameters import first_outside
 from consilience.errors import DtypeError, ModelError, ShapeError, SupportError
@@ -29,6 +28,7 @@ from consilience.ir import (
 )
 from consilience.ir.leaves import LARGE, by_columns, is_masked, stays
 from consilience.ir.types import dtype_of
+from consilience.names.absent import elsewhere
 from consilience.ops.dtypes import widened
 from consilience.ops.sparse.variable import SparseVariable, canonical, is_scipy_sparse
 from consilience.record import Record, replace
@@ -40,18 +40,12 @@ Mask = npt.NDArray[np.bool_]
 class GivenData(Record, eq=False):
     """Data as they came in.
 
-    Parameters
-    ----------
-    values : object
-        An array of bool, int32, int64, float32 or float64; an expression of data and of rows of batches; or a sparse
-        matrix.
-    missing : Mask, optional
-        Where an array has no value: masked elements, NaN, None, pandas' NA; None where all are there.
-    masked : bool, default False
-        Whether a mask says so.
-    sizes : tuple, optional
-        Lengths of all data, of which these are a batch, along the first axes: whole numbers or expressions, None for
-        complete axes, `...` for all that are not named; None where these are all data.
+    `values`: an array of bool, int32, int64, float32 or float64; an expression of data and of rows of batches; or a
+        sparse matrix.
+    `missing`: where an array has no value: masked elements, NaN, None, pandas' NA; None where all are there.
+    `masked`: whether a mask says so (default False).
+    `sizes`: lengths of all data, of which these are a batch, along the first axes: whole numbers or expressions, None
+        for complete axes, `...` for all that are not named; None where these are all data.
     """
 
     name: str

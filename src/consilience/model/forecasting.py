@@ -18,8 +18,10 @@ from consilience.distributions.partly_observed import ObservedElements
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of
 from consilience.distributions.shapes import broadcast
 from consilience.errors import ConsilienceError, ModelError
-from consilience.ir import Dim, Node, Shared, TensorType, constant, rebuild, tensor_input, topological
+from consilience.ir import Dim, Node, Op, Shared, TensorType, constant, rebuild, tensor_input, topological
 from consilience.ir import dimension as dims
+from consilience.ir.dimension import Atom
+from consilience.ir.lengths import replaced, with_lengths
 from consilience.ir.side_tables import describe, without_sources
 from consilience.model.observation import slot_values
 from consilience.model.predictive import compiled_draws, stream_of_draws, with_seeds
@@ -37,19 +39,20 @@ Array = npt.NDArray[Any]
 class Horizon(Record):
     """The times of a forecast.
 
-    Parameters
-    ----------
-    dim : str or None
-        The dimension of time, where variables have one.
-    past : int
-        Number of times with data.
-    periods : int
-        Number of times behind them.
+    `dim`: the dimension of time, where variables have one.
+    `past`: number of times with data.
+    `periods`: number of times behind them.
+    `symbols`: lengths of data along time, as far as they are symbolic.
     """
 
     dim: str | None
     past: int
     periods: int
+    symbols: frozenset[Atom] = frozenset()
+
+    def lies_along(self, length: Dim) -> bool:
+        """Whether an axis of this length is one of time, as lengths of data tell."""
+        return dims.as_symbol(length) in self.symbols
 
 
 def time_axis(model: ModelVariables, name: str, horizon: Horizon, lengths: Lengths) -> int | None:
@@ -65,6 +68,9 @@ def time_axis(model: ModelVariables, name: str, horizon: Horizon, lengths: Lengt
     own = series_of(model).get(node)
     if own is not None:
         return axis_of(own) if shape[axis_of(own)] == horizon.past else None
+    following = [axis for axis, length in enumerate(node.static_shape) if horizon.lies_along(length)]
+    if following:
+        return following[0]
     observed = any(v.node is node for v in model.observed)
     return shape.index(horizon.past) if observed and horizon.past in shape else None
 
@@ -141,12 +147,8 @@ def forecast(
 class _Beyond:
     """Expressions of a model for the whole time.
 
-    Parameters
-    ----------
-    leaves : mapping of str to TensorVariable
-        Inputs for draws of the free variables.
-    later : mapping of TensorVariable to TensorVariable
-        Data -> those of the whole time.
+    `leaves`: inputs for draws of the free variables.
+    `later`: data -> those of the whole time.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class _Beyond:
             for v in model.observed
             if isinstance(distribution_of(v.node), ObservedElements)
         }
+        self.lengthened: dict[Atom, Dim] = dict.fromkeys(horizon.symbols, horizon.past + horizon.periods)
         # Values of the past alone, and of the whole time.
         self.before: dict[Node, Node] = {}
         self.made: dict[Node, Node] = dict(later)
@@ -216,7 +219,8 @@ class _Beyond:
             if axis is not None:
                 return self._continued(node, whole, axis)
         if name is None or not isinstance(node.op, RandomVariable):
-            return node if inputs == node.inputs else self._carried(node, inputs)
+            op = replaced(node.op, self.lengthened, lambda results: with_lengths(results, self.lengthened))
+            return node if inputs == node.inputs and op is node.op else self._carried(node, op, inputs)
         if whole is not node or isinstance(distribution_of(node), ObservedElements):
             return self.before[node]
         axis = time_axis(self.model, name, self.horizon, self.lengths)
@@ -228,8 +232,9 @@ class _Beyond:
         if axis >= node.ndim - distribution_of(node).event_rank:
             raise ModelError(
                 f"`{name}` ({node.op!r}) is one event over all times, and no series that goes on from its last values. "
-                "`pm.forecast` continues loops, autoregressions, random walks and GARCH series; for others declare the "
-                "later times as a variable of the model."
+                "`pm.forecast` continues loops, autoregressions, random walks, GARCH series, state spaces, and "
+                "Gaussian processes at places that are `pm.Data`; for others declare the later times as a variable of "
+                "the model."
             )
         whole = self._drawn(name, node, inputs, axis)
         return _joined(known, moveaxis(moveaxis(whole, axis, 0)[self.horizon.past :], 0, axis), axis)
@@ -273,9 +278,8 @@ class _Beyond:
                 f"`pm.forecast(…, exog={{{name!r}: values}})`."
             )
 
-    def _carried(self, node: Node, inputs: tuple[Node, ...]) -> Node:
-        """An expression of values for the whole time."""
-        op = node.op
+    def _carried(self, node: Node, op: Op, inputs: tuple[Node, ...]) -> Node:
+        """An expression of values for the whole time; the lengths of `op` are those of the whole time."""
         for before, after in zip(node.inputs, inputs, strict=True):
             moved = self._moved(before, after)
             if not moved:
@@ -289,7 +293,10 @@ class _Beyond:
                 shape = [after.static_shape[i - lead] if i - lead in moved else n for i, n in enumerate(op.shape)]
                 op = replace(op, shape=tuple(shape))
         try:
-            return rebuild(node, inputs) if op is node.op else Node(op, *inputs)
+            if op is node.op:
+                return rebuild(node, inputs)
+            known = op.settled()
+            return Node(op, *inputs) if known is None else known
         except ConsilienceError as error:
             self._refuse(node, f"{error} Make numbers along time `pm.Data`, and give the later ones in `exog`")
 

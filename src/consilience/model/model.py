@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import around, elsewhere
 from consilience.backends import contexts
 from consilience.backends.pickling import duplicate
 from consilience.distributions import context
@@ -27,6 +26,7 @@ from consilience.model.keywords import naming
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.value_graphs import terms_over_values
 from consilience.model.variables import DimensionNames, ModelVariables, called
+from consilience.names.absent import around, elsewhere
 from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.sparse.variable import is_scipy_sparse
 from consilience.record import replace
@@ -120,7 +120,7 @@ class Model(ModelFunctions):
                 return self._shown(full)
         if name in ABSENT:
             raise AttributeError(f"PyMC's `Model.{name}` does not exist here; {ABSENT[name]}", name=name, obj=self)
-        older = import_module("consilience.older_names").today("model", name)  # loaded by mistakes alone
+        older = import_module("consilience.names.older_names").today("model", name)  # loaded by mistakes alone
         if older is not None:
             raise AttributeError(f"the model has no `{name}`: {older}.", name=name, obj=self)
         raise AttributeError(

@@ -17,18 +17,11 @@ from consilience.record import Record
 class Resampling(Record):
     """What happens to each variable that predictions need; all mappings are from names to reasons in words.
 
-    Parameters
-    ----------
-    outputs : tuple of str
-        Names of the variables that are returned.
-    drawn : mapping of str to str
-        Random variables that are drawn anew.
-    computed : mapping of str to str
-        Deterministics, which are computed from the others.
-    taken : mapping of str to str
-        Variables whose draws of the trace are used.
-    doubtful : mapping of str to str
-        Those among `taken` on which something acts that has changed, or is drawn anew.
+    `outputs`: names of the variables that are returned.
+    `drawn`: random variables that are drawn anew.
+    `computed`: Deterministics, which are computed from the others.
+    `taken`: variables whose draws of the trace are used.
+    `doubtful`: those among `taken` on which something acts that has changed, or is drawn anew.
     """
 
     outputs: tuple[str, ...]

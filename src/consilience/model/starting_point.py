@@ -21,7 +21,7 @@ from consilience.distributions.transforms.transform import Chain, label
 from consilience.errors import ConsilienceError, InitialPointError, ModelError, ShapeError, SupportError
 from consilience.ir import Input, Node, constant, substitute, topological
 from consilience.ir import dimension as dims
-from consilience.ir.side_tables import without_sources
+from consilience.ir.side_tables import describe, without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.data import initial_numbers
 from consilience.model.diagnosis import diagnosis
@@ -87,11 +87,12 @@ def starting_position(
             sampled = stretch.variable.sampled
             if sampled != transform:
                 free = point if sampled is None else sampled.forward(point)
-            outputs = [free, point]
+            # Known values first: a variable that depends on a summed one is another node once that is replaced.
+            outputs = substitute([free, point], natural)
             for summed in reversed(model.marginalized):
-                outputs = substitute(outputs, {summed.node: support_point(summed.node)})
-            seeds = [seed, number]
-            values = _evaluate(stretch.variable, substitute(outputs, natural), lengths, slots, seeds, outside)
+                (value,) = substitute([support_point(summed.node)], natural)
+                outputs = substitute(outputs, {summed.node: value})
+            values = _evaluate(stretch.variable, outputs, lengths, slots, [seed, number], outside)
             position[stretch.slice] = np.broadcast_to(values[0], stretch.shape).ravel()
             natural[stretch.variable.node] = constant(values[1])
     return position
@@ -145,7 +146,7 @@ def _evaluate(
     for node in topological(static):
         if isinstance(node.op, RandomVariable) or (isinstance(node.op, Input) and node.dtype != "key"):
             raise ModelError(
-                f"the initial value of `{variable.name}` depends on `{node.name}`, which has no value yet."
+                f"the initial value of `{variable.name}` depends on {describe(node)}, which has no value yet."
             )
         if isinstance(node.op, Input):
             keys.append(node)

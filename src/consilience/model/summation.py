@@ -49,8 +49,8 @@ def summable(model: Model, staying: Collection[str] = ()) -> tuple[str, ...]:
 
     `staying`: names of variables that are not summed out.
     """
-    jumping = _stepwise(model)
-    if not any(v.continuous and v.name not in jumping for v in model.free):
+    alone = _jumping(model, alone=True)
+    if not any(v.continuous and v.name not in alone for v in model.free):
         return ()
     return summability(model, staying).summed
 
@@ -74,7 +74,7 @@ def summability(model: Model, staying: Collection[str] = ()) -> Summability:
     >>> print(found.refused["many"])
     the elements of `many` (shape (40,)) act together on what depends on it, and all their combinations are 2^40; ...
     """
-    jumping = _stepwise(model)
+    jumping = _jumping(model)
     names = tuple(v.name for v in model.free if (not v.continuous or v.name in jumping) and v.name not in staying)
     if not names:
         return Summability((), 0.0, {})
@@ -82,13 +82,16 @@ def summability(model: Model, staying: Collection[str] = ()) -> Summability:
     return kept(model.cache, "summable", (names, shapes), lambda: _chosen(model, names))
 
 
-def _stepwise(model: Model) -> Collection[str]:
-    """Names of continuous variables that act by jumps alone; the interval that each is in is summed over."""
+def _jumping(model: Model, alone: bool = False) -> Collection[str]:
+    """Names of continuous variables along which the density jumps; the interval that each is in is summed over.
+
+    `alone`: of those that act by jumps alone.
+    """
     if not model.has_steps():
         return ()
-    from consilience.model.intervals import stepwise  # few models need it
+    from consilience.model.intervals import jumping, stepwise  # few models need it
 
-    return stepwise(model).keys()
+    return stepwise(model).keys() if alone else {**stepwise(model), **jumping(model)}.keys()
 
 
 def _chosen(model: Model, names: Sequence[str]) -> Summability:
@@ -117,10 +120,7 @@ def _chosen(model: Model, names: Sequence[str]) -> Summability:
 def cost(model: Model, names: Sequence[str], loops: bool = False) -> tuple[float, str]:
     """Operations of the log density with variables summed out; infinite, with the reason, where that cannot be.
 
-    Parameters
-    ----------
-    loops : bool, default False
-        Whether loops count with all their steps.
+    `loops`: whether loops count with all their steps (default False).
     """
     try:
         with without_sources():
@@ -148,7 +148,7 @@ def without(model: Model, names: Sequence[str], values: Mapping[str, int] | None
 
 def _without(model: Model, names: Sequence[str], values: Mapping[str, int]) -> Model:
     continuous = {v.name for v in model.free if v.continuous}.intersection(names)
-    jumping = [name for name in names if name in continuous and name in _stepwise(model)]
+    jumping = [name for name in names if name in continuous and name in _jumping(model)]
     if len(continuous) > len(jumping) and model.data:  # factors of what is integrated need places that are known
         from consilience.model.freezing import freeze_dims_and_data
 

@@ -59,18 +59,12 @@ DimensionNames = str | Sequence[str | None] | None
 class FreeVariable(Record):
     """A random variable to be inferred.
 
-    Parameters
-    ----------
-    transform : Transform or None
-        Map to the unconstrained line that users see; None for none.
-    initval : array_like or str
-        The user's starting value or strategy, None for the default.
-    inside : bool
-        Whether every position leads into the support, as with the default transform; if not, the density must look.
-    value : TensorVariable
-        The value variable: an input for the unconstrained value, named as PyMC names it (`tau_log__`).
-    sampled : Transform or None
-        Map to the positions of samplers: `transform`, or one of better geometry where that is a default.
+    `transform`: map to the unconstrained line that users see; None for none.
+    `initval`: the user's starting value or strategy, None for the default.
+    `inside`: whether every position leads into the support, as with the default transform; if not, the density must
+        look.
+    `value`: the value variable: an input for the unconstrained value, named as PyMC names it (`tau_log__`).
+    `sampled`: map to the positions of samplers: `transform`, or one of better geometry where that is a default.
     """
 
     name: str
@@ -105,10 +99,7 @@ class FreeVariable(Record):
 class ObservedVariable(Record):
     """A random variable with data: a constant or a shared slot.
 
-    Parameters
-    ----------
-    weight : TensorVariable, optional
-        How many observations each one stands for, where the data are a batch, or truth values: whether it counts;
+    `weight`: how many observations each one stands for, where the data are a batch, or truth values: whether it counts;
         None: itself.
     """
 
@@ -154,17 +145,11 @@ class Declaring(type):
 class ModelVariables(metaclass=Declaring):
     """The variables of one model, as they were declared.
 
-    Parameters
-    ----------
-    name : str, default ''
-        Prefix `name::` of all variables.
-    coords : mapping of str to Labels, optional
-        Labels of dimensions: name -> sequence of labels.
-    check_bounds : bool, default True
-        Whether densities are NaN for parameters out of range.
-    model : ModelVariables or context.Default or None, default context.DEFAULT
-        The model of which this is a part: its variables belong to both, dimensions are common. By default the one in
-        whose `with` block this one is made; None for a model of its own.
+    `name`: prefix `name::` of all variables (default '').
+    `coords`: labels of dimensions: name -> sequence of labels.
+    `check_bounds`: whether densities are NaN for parameters out of range (default True).
+    `model`: the model of which this is a part: its variables belong to both, dimensions are common. By default the one
+        in whose `with` block this one is made; None for a model of its own (default context.DEFAULT).
     """
 
     # Names of marginalized variables, and of deterministics of them, of which the values at a position include draws.
@@ -330,7 +315,7 @@ class ModelVariables(metaclass=Declaring):
     def lengths_of(self, dims: str | Sequence[str | None]) -> list[Dim | None]:
         """Length per dimension, for distributions that take their shape from `dims`."""
         names = (dims,) if isinstance(dims, str) else tuple(dims)
-        return [None if name is None else self.coordinates.length(name) for name in names]
+        return [None if name is None else self.coordinates.length(name, "`dims`") for name in names]
 
     def dim_length(self, name: str) -> Dim:
         """Length of a dimension, symbolic when data decide it."""

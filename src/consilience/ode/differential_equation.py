@@ -71,6 +71,8 @@ class DifferentialEquation:
                 f"`DifferentialEquation` has no setting `{unknown[0]}`; there are method, rtol, atol, max_steps and "
                 "sensitivity."
             )
+        if pt.as_tensor(t0).ndim:
+            raise ShapeError(f"`t0` of `DifferentialEquation` must be a number, got {t0!r}.")
         self.func, self.times, self.t0 = func, np.asarray(times, "float64"), t0
         self.n_states, self.n_theta, self.settings = int(n_states), int(n_theta), settings
 

@@ -23,6 +23,7 @@ class Assume(Op):
     """
 
     linear = ((0,),)
+    picks = (0,)
     facts: tuple[Fact, ...]
     name: str = ""
 
@@ -42,6 +43,7 @@ class Require(Op):
     """The value itself, for which lengths must agree: a derived graph carries the shape constraints of its origin."""
 
     linear = ((0,),)
+    picks = (0,)
     lengths: tuple[ShapeConstraint, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:

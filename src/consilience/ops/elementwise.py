@@ -142,6 +142,15 @@ class Elementwise(Op):
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
         return TABLE[self.function].linear_in(count)
 
+    def zero_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return TABLE[self.function].zero_in(count)
+
+    def monotone_in(self, count: int) -> tuple[int, ...]:
+        return TABLE[self.function].monotone_in(count)
+
+    def picks_of(self, count: int) -> tuple[int, ...]:
+        return TABLE[self.function].picks
+
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         _, pairs = broadcast_shape(inputs)
         return tuple(ShapeConstraint(a, b, f"operands of `{self.function}` have equal lengths") for a, b in pairs)
@@ -165,6 +174,12 @@ class Cast(Op):
     def kept_axes(self, *inputs: Node) -> KeptAxes:
         return aligned(inputs[0].ndim, inputs)
 
+    def monotone_in(self, count: int) -> tuple[int, ...]:
+        return (int(self.dtype in NUMBERS),)
+
+    def zero_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return ((0,),)
+
     def __repr__(self) -> str:
         return f"cast({self.dtype})"
 
@@ -185,6 +200,7 @@ class StopGradient(Op):
     """The value itself; derivatives do not pass."""
 
     linear = ((0,),)
+    picks = (0,)
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
@@ -201,6 +217,7 @@ class AlteredGradient(Op):
     """
 
     linear = ((0,),)
+    picks = (0,)
     kind: str
     numbers: tuple[float, ...] = ()
 

@@ -64,6 +64,9 @@ class Eigh(_SquareFactorisation):
     flops = 15.0
     lower: bool = True
 
+    def triangle_read(self) -> str:
+        return "lower" if self.lower else "upper"
+
     def result_type(self, *inputs: Node) -> Type:
         batch, n, _ = self.matrix(*inputs)
         return _floats((*batch, n), (*batch, n, n))
@@ -74,6 +77,9 @@ class Eigvalsh(_SquareFactorisation):
 
     flops = 15.0
     lower: bool = True
+
+    def triangle_read(self) -> str:
+        return "lower" if self.lower else "upper"
 
     def result_type(self, *inputs: Node) -> Type:
         batch, n, _ = self.matrix(*inputs)
@@ -195,6 +201,8 @@ class LDL(_SquareFactorisation):
     Reads the lower triangle. D has blocks of lengths 1 and 2 (Bunch and Kaufman); a singular matrix has factors too.
     """
 
+    triangle = "lower"
+
     def result_type(self, *inputs: Node) -> Type:
         square = inputs[0].tensor_type
         batch, n, _ = self.matrix(*inputs)
@@ -232,6 +240,9 @@ class PseudoInverse(_Factorisation):
 
     flops = 15.0
     hermitian: bool = False
+
+    def triangle_read(self) -> str:
+        return "lower" if self.hermitian else ""
 
     def result_type(self, *inputs: Node) -> TensorType:
         batch, m, n = self.matrix(*inputs)

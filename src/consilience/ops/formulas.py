@@ -27,9 +27,10 @@ def defined(
     arity: int = 1,
     domain: tuple[Interval, ...] | None = None,
     linear: Linear = (),
+    **traits: Any,
 ) -> None:
-    """Add a function of floats by its NumPy meaning and a formula in other scalar functions."""
-    row(name, arity, numpy, domain=domain, linear=linear)
+    """Add a function of floats by its NumPy meaning and a formula in other scalar functions, with traits of its row."""
+    row(name, arity, numpy, domain=domain, linear=linear, **traits)
     FORMULAS[name] = formula
 
 
@@ -53,9 +54,9 @@ def where(condition: Node, then: Node, otherwise: Node) -> Node:
     return apply("where", condition, then, otherwise)
 
 
-defined("deg2rad", np.deg2rad, lambda x: x * number(x, math.pi / 180), linear="together")
-defined("rad2deg", np.rad2deg, lambda x: x * number(x, 180 / math.pi), linear="together")
-defined("log_expit", special("log_expit"), lambda x: -apply("softplus", -x))
+defined("deg2rad", np.deg2rad, lambda x: x * number(x, math.pi / 180), linear="together", monotone="+", parity="odd")
+defined("rad2deg", np.rad2deg, lambda x: x * number(x, 180 / math.pi), linear="together", monotone="+", parity="odd")
+defined("log_expit", special("log_expit"), lambda x: -apply("softplus", -x), monotone="+")
 
 FORMULAS["square"] = lambda x: x * x
 FORMULAS["reciprocal"] = lambda x: number(x, 1) / x

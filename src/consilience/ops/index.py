@@ -129,6 +129,7 @@ class Index(Op):
     """
 
     linear = ((0,),)
+    picks = (0,)
     specification: Specification
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -189,6 +190,12 @@ class IndexUpdate(Op):
 
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
         return ((0, 1),)
+
+    def picks_of(self, count: int) -> tuple[int, ...]:
+        return (0, 1) if self.mode == "set" else ()
+
+    def monotone_in(self, count: int) -> tuple[int, ...]:
+        return (1, 1, *(0,) * (count - 2))
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         x, values, *arrays = inputs

@@ -20,7 +20,7 @@ from consilience.ops.dtypes import named
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, promote
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import Iota, broadcast_to, expand_dims, reshape, squeeze, transpose
+from consilience.ops.shape import Iota, Transpose, broadcast_to, expand_dims, reshape, squeeze, transpose
 from consilience.ops.sparse.variable import is_sparse
 from consilience.ops.structured import DiagonalMatrix
 
@@ -111,6 +111,15 @@ class _Square(Op):
         return _pair(rows, columns, "a square matrix has equal lengths")
 
 
+class _Assuming(_Square):
+    """Shared by ops that read half of a matrix which is said to be symmetric; `assume` as in `Solve`."""
+
+    assume: str = "general"
+
+    def triangle_read(self) -> str:
+        return "lower" if self.assume == "positive definite" else ""
+
+
 class Cholesky(_Square):
     """Lower triangular L with L L' = x for symmetric positive definite x; reads the lower triangle.
 
@@ -118,6 +127,7 @@ class Cholesky(_Square):
     """
 
     flops = 1.0 / 3.0
+    triangle = "lower"
 
     def result_type(self, *inputs: Node) -> TensorType:
         _square(inputs[0], "cholesky")
@@ -132,6 +142,9 @@ class SolveTriangular(_Square):
     lower: bool = True
     transposed: bool = False
 
+    def triangle_read(self) -> str:
+        return "lower" if self.lower else "upper"
+
     def result_type(self, *inputs: Node) -> TensorType:
         return _solution(inputs, "solve_triangular")
 
@@ -145,11 +158,10 @@ class SolveTriangular(_Square):
         return _solve_shape_constraints(inputs)
 
 
-class Solve(_Square):
+class Solve(_Assuming):
     """`y` with A y = b; b is a matrix with A's batch shape. `assume` is "general" or "positive definite"."""
 
     linear = ((1,),)
-    assume: str = "general"
 
     def result_type(self, *inputs: Node) -> TensorType:
         return _solution(inputs, "solve")
@@ -188,6 +200,8 @@ def _of_columns(inputs: tuple[Node, ...], gone: int) -> KeptAxes:
 class InverseQuadratic(_Square):
     """`b' A^-1 b` for every column b of a matrix; A is symmetric positive definite, with the matrix' batch shape."""
 
+    triangle = "lower"
+
     def result_type(self, *inputs: Node) -> TensorType:
         of = _solution(inputs, "inverse_quadratic")
         return of.with_shape((*of.shape[:-2], of.shape[-1]))
@@ -199,20 +213,16 @@ class InverseQuadratic(_Square):
         return _solve_shape_constraints(inputs)
 
 
-class Inverse(_Square):
+class Inverse(_Assuming):
     """Matrix inverse. `assume` is "general" or "positive definite" (then symmetric, by Cholesky)."""
-
-    assume: str = "general"
 
     def result_type(self, *inputs: Node) -> TensorType:
         _square(inputs[0], "inv")
         return inputs[0].tensor_type
 
 
-class LogAbsDet(_Square):
+class LogAbsDet(_Assuming):
     """Logarithm of the determinant's absolute value. `assume` is "general" or "positive definite"."""
-
-    assume: str = "general"
 
     def result_type(self, *inputs: Node) -> TensorType:
         _square(inputs[0], "slogdet")
@@ -423,6 +433,14 @@ def outer(x: TensorLike, y: TensorLike) -> Node:
     """
     a, b = reshape(x, (-1,)), reshape(y, (-1,))
     return apply("mul", expand_dims(a, 1), expand_dims(b, 0))
+
+
+def transposed(x: Node) -> Node | None:
+    """A if x is A' (last two axes exchanged)."""
+    rank = x.ndim
+    if isinstance(x.op, Transpose) and x.op.axes == (*range(rank - 2), rank - 1, rank - 2):
+        return x.inputs[0]
+    return None
 
 
 def matrix_transpose(x: TensorLike) -> Node:

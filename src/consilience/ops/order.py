@@ -18,6 +18,7 @@ from consilience.ops.shape import length_of, reshape
 class Sort(Op):
     """The elements along `axis` in ascending order."""
 
+    picks = (0,)
     axis: int
 
     def result_type(self, *inputs: Node) -> TensorType:

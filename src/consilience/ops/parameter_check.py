@@ -18,6 +18,7 @@ class ParameterCheck(Op):
     """
 
     linear = ((0,),)
+    picks = (0,)
     title: str
     parameter: str
     rule: str
@@ -39,6 +40,7 @@ class Asserted(Op):
     """The first input, where all of the second (bool) holds; else the computation fails with AssertionError."""
 
     linear = ((0,),)
+    picks = (0,)
     message: str
 
     def result_type(self, *inputs: Node) -> TensorType:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from consilience.errors import DtypeError
+import operator
+from typing import Final, SupportsIndex
+
+from consilience.errors import ArgumentError, DtypeError
 from consilience.ir import Node, Op, TensorType
 from consilience.ir import dimension as dims
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.shape import Iota, as_shape, reshape
+
+MOST_KEYS: Final = 1_000_000  # that are written out, one expression each
 
 
 class Key(Op):
@@ -48,7 +53,7 @@ def fold_in(key: TensorLike, data: TensorLike) -> Node:
     Parameters
     ----------
     key : TensorLike
-        Random key, of `pt.random.key(seed)`.
+        Random key, of `pt.key(seed)`.
     data : TensorLike
         Number, or numbers, that make the new key.
 
@@ -79,7 +84,7 @@ def split(key: TensorLike, number: int) -> list[Node]:
     Parameters
     ----------
     key : TensorLike
-        Random key, of `pt.random.key(seed)`.
+        Random key, of `pt.key(seed)`.
     number : int
         Number of keys.
 
@@ -99,4 +104,9 @@ def split(key: TensorLike, number: int) -> list[Node]:
     >>> bool(pt.random.normal(rng=first).eval() != pt.random.normal(rng=second).eval())
     True
     """
+    if not isinstance(number, SupportsIndex) or not 0 <= operator.index(number) <= MOST_KEYS:
+        raise ArgumentError(
+            f"`split`: `number` must be a whole number from 0 to {MOST_KEYS:,}, got {number!r}; `fold_in(key, i)` in a "
+            "loop or a `vmap` makes as many keys as you like."
+        )
     return [fold_in(key, i) for i in range(number)]

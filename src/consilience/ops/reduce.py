@@ -37,6 +37,12 @@ class Reduce(Op):
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
         return ((0,),) if self.kind == "sum" else ()
 
+    def picks_of(self, count: int) -> tuple[int, ...]:
+        return (0,) if self.kind in ("max", "min") else ()
+
+    def monotone_in(self, count: int) -> tuple[int, ...]:
+        return (int(self.kind != "prod"),)
+
     def __repr__(self) -> str:
         return f"{self.kind}(axes={self.axes})"
 
@@ -77,6 +83,12 @@ class Cumulative(Op):
 
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
         return ((0,),) if self.kind == "sum" else ()
+
+    def monotone_in(self, count: int) -> tuple[int, ...]:
+        return (int(self.kind == "sum"),)
+
+    def zero_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        return ((0,),)
 
     def __repr__(self) -> str:
         return f"cum{self.kind}(axis={self.axis}{', reverse' if self.reverse else ''})"

@@ -31,7 +31,12 @@ class ScalarFunction(Record):
     float; "part": that of the parts of a complex argument; "complex"; "bool"; "float64"; "int64". `accepts`: which
     promoted argument dtypes make sense: any of "float", "int", "bool", "complex", "key". `domain`: per argument the
     interval where the value is a finite real; used to draw test points. `linear`: groups of arguments
-    in which it is linear together, given the others; "together" or "each" for all of them.
+    in which it is linear together, given the others; "together" or "each" for all of them. `monotone`: for each
+    argument, on the domain, "+" where the value never falls if it rises, "-" where it never rises, "v" where it does
+    so below 0 and from there on never falls, "0" where nothing is known. `parity`: "even" or "odd" in all arguments at
+    once; an odd function has a pole or is 0 at 0. `flat`: constant between jumps in the first argument. `zero`: groups
+    of arguments as in `linear`: where all of a group are 0, the value is, whatever finite numbers the others are; what
+    is linear or picked needs no word. `picks`: arguments of which the value is one.
     """
 
     name: str
@@ -41,12 +46,31 @@ class ScalarFunction(Record):
     accepts: tuple[str, ...] = ("float",)
     domain: tuple[Interval, ...] = (REAL,)
     linear: Linear = ()
+    monotone: str = ""
+    parity: str = ""
+    flat: bool = False
+    zero: Linear = ()
+    picks: tuple[int, ...] = ()
 
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """The groups for `count` arguments."""
-        if self.linear == "together":
-            return (tuple(range(count)),)
-        return tuple((place,) for place in range(count)) if self.linear == "each" else self.linear
+        """The groups of `linear` for `count` arguments."""
+        return _groups(self.linear, count)
+
+    def zero_in(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """The groups of `zero`, `linear` and `picks` for `count` arguments."""
+        groups = *_groups(self.zero, count), *_groups(self.linear, count), *([self.picks] if self.picks else [])
+        return tuple(dict.fromkeys(groups))
+
+    def monotone_in(self, count: int) -> tuple[int, ...]:
+        """For each of `count` arguments 1, -1 or 0 for "+", "-" or another sign of `monotone`."""
+        signs = self.monotone if self.arity else self.monotone * count
+        return tuple((sign == "+") - (sign == "-") for sign in signs or "0" * count)
+
+
+def _groups(which: Linear, count: int) -> tuple[tuple[int, ...], ...]:
+    if which == "together":
+        return (tuple(range(count)),)
+    return tuple((place,) for place in range(count)) if which == "each" else which
 
 
 class _Table(dict[str, ScalarFunction]):
@@ -70,10 +94,11 @@ def row(
     accepts: tuple[str, ...] = ("float",),
     domain: tuple[Interval, ...] | None = None,
     linear: Linear = (),
+    **traits: Any,
 ) -> None:
-    """Add a function to the table."""
+    """Add a function to the table; `traits` are the other fields of its row."""
     intervals = domain if domain is not None else (REAL,) * max(arity, 2 if arity == 0 else 1)
-    TABLE[name] = ScalarFunction(name, arity, numpy, result, accepts, intervals, linear)
+    TABLE[name] = ScalarFunction(name, arity, numpy, result, accepts, intervals, linear, **traits)
 
 
 _T = TypeVar("_T")
@@ -143,43 +168,43 @@ UNIT: Interval = (0.0, 1.0)
 SIGNED_UNIT: Interval = (-1.0, 1.0)
 
 # Arithmetic. Sums and products take any number of arguments: associativity is a normal form, not a rule.
-row("add", 0, _n_ary(np.add), "same", ANY, linear="together")
+row("add", 0, _n_ary(np.add), "same", ANY, linear="together", monotone="+")
 row("mul", 0, _n_ary(np.multiply), "same", ANY, linear="each")
-row("sub", 2, np.subtract, "same", FIELD, linear="together")
+row("sub", 2, np.subtract, "same", FIELD, linear="together", monotone="+-")
 row("true_div", 2, np.true_divide, "float", ANALYTIC, linear=((0,),))
 row("floor_div", 2, np.floor_divide, "same", NUMBER)
 row("mod", 2, np.mod, "same", NUMBER)
 row("fmod", 2, np.fmod, "same", NUMBER)
 row("pow", 2, np.power, "float", ANALYTIC, (POSITIVE, REAL))
-row("neg", 1, np.negative, "same", FIELD, linear="together")
-row("abs", 1, np.abs, "same", NUMBER)
-row("sign", 1, np.sign, "same", FIELD)
-row("square", 1, np.square, "same", FIELD)
-row("sqrt", 1, np.sqrt, "float", ANALYTIC, (POSITIVE,))
-row("cbrt", 1, np.cbrt)
-row("reciprocal", 1, np.reciprocal, "float", ANALYTIC)
-row("minimum", 2, np.minimum, "same", ORDERED)
-row("maximum", 2, np.maximum, "same", ORDERED)
-row("fmin", 2, np.fmin, "same", NUMBER)
-row("fmax", 2, np.fmax, "same", NUMBER)
-row("floor", 1, np.floor)
-row("ceil", 1, np.ceil)
-row("trunc", 1, np.trunc)
-row("round", 1, np.rint)
+row("neg", 1, np.negative, "same", FIELD, linear="together", monotone="-", parity="odd")
+row("abs", 1, np.abs, "same", NUMBER, monotone="v", parity="even", zero="together")
+row("sign", 1, np.sign, "same", FIELD, monotone="+", parity="odd", flat=True, zero="together")
+row("square", 1, np.square, "same", FIELD, monotone="v", parity="even", zero="together")
+row("sqrt", 1, np.sqrt, "float", ANALYTIC, (POSITIVE,), monotone="+", zero="together")
+row("cbrt", 1, np.cbrt, monotone="+", parity="odd", zero="together")
+row("reciprocal", 1, np.reciprocal, "float", ANALYTIC, parity="odd")
+row("minimum", 2, np.minimum, "same", ORDERED, monotone="++", picks=(0, 1))
+row("maximum", 2, np.maximum, "same", ORDERED, monotone="++", picks=(0, 1))
+row("fmin", 2, np.fmin, "same", NUMBER, monotone="++", picks=(0, 1))
+row("fmax", 2, np.fmax, "same", NUMBER, monotone="++", picks=(0, 1))
+row("floor", 1, np.floor, monotone="+", flat=True, zero="together")
+row("ceil", 1, np.ceil, monotone="+", flat=True, zero="together")
+row("trunc", 1, np.trunc, monotone="+", parity="odd", flat=True, zero="together")
+row("round", 1, np.rint, monotone="+", parity="odd", flat=True, zero="together")
 row("copysign", 2, np.copysign)
-row("heaviside", 2, np.heaviside)
-row("hypot", 2, np.hypot)
+row("heaviside", 2, np.heaviside, monotone="++", flat=True)
+row("hypot", 2, np.hypot, parity="even", zero="together")
 
 # Exponentials and logarithms.
-row("exp", 1, np.exp, "float", ANALYTIC)
-row("exp2", 1, np.exp2)
-row("expm1", 1, np.expm1)
-row("log", 1, np.log, "float", ANALYTIC, (POSITIVE,))
-row("log2", 1, np.log2, "float", ANALYTIC, (POSITIVE,))
-row("log10", 1, np.log10, "float", ANALYTIC, (POSITIVE,))
-row("log1p", 1, np.log1p, domain=((-1.0, np.inf),))
-row("logaddexp", 2, np.logaddexp)
-row("logaddexp2", 2, np.logaddexp2)
+row("exp", 1, np.exp, "float", ANALYTIC, monotone="+")
+row("exp2", 1, np.exp2, monotone="+")
+row("expm1", 1, np.expm1, monotone="+", zero="together")
+row("log", 1, np.log, "float", ANALYTIC, (POSITIVE,), monotone="+")
+row("log2", 1, np.log2, "float", ANALYTIC, (POSITIVE,), monotone="+")
+row("log10", 1, np.log10, "float", ANALYTIC, (POSITIVE,), monotone="+")
+row("log1p", 1, np.log1p, domain=((-1.0, np.inf),), monotone="+", zero="together")
+row("logaddexp", 2, np.logaddexp, monotone="++")
+row("logaddexp2", 2, np.logaddexp2, monotone="++")
 
 
 def _log1mexp(x: Array) -> Array:
@@ -202,47 +227,47 @@ def _log1p_square(x: Array) -> Array:
         return np.where(size > LARGE_SQUARE, 2 * np.log(size), np.log1p(np.square(x)))
 
 
-row("log1p_square", 1, _log1p_square)
-row("log1mexp", 1, _log1mexp, domain=((-np.inf, 0.0),))
-row("softplus", 1, _softplus)
-row("sigmoid", 1, special("expit"))
-row("logit", 1, special("logit"), domain=(UNIT,))
-row("xlogy", 2, special("xlogy"), domain=(POSITIVE, POSITIVE))
-row("xlog1py", 2, special("xlog1py"), domain=(POSITIVE, (-1.0, np.inf)))
+row("log1p_square", 1, _log1p_square, monotone="v", parity="even", zero="together")
+row("log1mexp", 1, _log1mexp, domain=((-np.inf, 0.0),), monotone="-")
+row("softplus", 1, _softplus, monotone="+")
+row("sigmoid", 1, special("expit"), monotone="+")
+row("logit", 1, special("logit"), domain=(UNIT,), monotone="+")
+row("xlogy", 2, special("xlogy"), domain=(POSITIVE, POSITIVE), zero=((0,),))
+row("xlog1py", 2, special("xlog1py"), domain=(POSITIVE, (-1.0, np.inf)), zero=((0,),))
 
 # Trigonometric and hyperbolic functions, in radians.
-row("sin", 1, np.sin, "float", ANALYTIC)
-row("cos", 1, np.cos, "float", ANALYTIC)
-row("tan", 1, np.tan, domain=((-1.5, 1.5),))
-row("arcsin", 1, np.arcsin, domain=(SIGNED_UNIT,))
-row("arccos", 1, np.arccos, domain=(SIGNED_UNIT,))
-row("arctan", 1, np.arctan)
+row("sin", 1, np.sin, "float", ANALYTIC, parity="odd", zero="together")
+row("cos", 1, np.cos, "float", ANALYTIC, parity="even")
+row("tan", 1, np.tan, domain=((-1.5, 1.5),), monotone="+", parity="odd", zero="together")
+row("arcsin", 1, np.arcsin, domain=(SIGNED_UNIT,), monotone="+", parity="odd", zero="together")
+row("arccos", 1, np.arccos, domain=(SIGNED_UNIT,), monotone="-")
+row("arctan", 1, np.arctan, monotone="+", parity="odd", zero="together")
 row("arctan2", 2, np.arctan2)
-row("sinh", 1, np.sinh, "float", ANALYTIC)
-row("cosh", 1, np.cosh, "float", ANALYTIC)
-row("tanh", 1, np.tanh)
-row("arcsinh", 1, np.arcsinh)
-row("arccosh", 1, np.arccosh, domain=((1.0, np.inf),))
-row("arctanh", 1, np.arctanh, domain=(SIGNED_UNIT,))
+row("sinh", 1, np.sinh, "float", ANALYTIC, monotone="+", parity="odd", zero="together")
+row("cosh", 1, np.cosh, "float", ANALYTIC, monotone="v", parity="even")
+row("tanh", 1, np.tanh, monotone="+", parity="odd", zero="together")
+row("arcsinh", 1, np.arcsinh, monotone="+", parity="odd", zero="together")
+row("arccosh", 1, np.arccosh, domain=((1.0, np.inf),), monotone="+")
+row("arctanh", 1, np.arctanh, domain=(SIGNED_UNIT,), monotone="+", parity="odd", zero="together")
 
 # Error function, Bessel functions, gamma and beta families.
-row("erf", 1, special("erf"))
-row("erfc", 1, special("erfc"))
-row("erfcx", 1, special("erfcx"))
-row("erfinv", 1, special("erfinv"), domain=(SIGNED_UNIT,))
+row("erf", 1, special("erf"), monotone="+", parity="odd", zero="together")
+row("erfc", 1, special("erfc"), monotone="-")
+row("erfcx", 1, special("erfcx"), monotone="-")
+row("erfinv", 1, special("erfinv"), domain=(SIGNED_UNIT,), monotone="+", parity="odd", zero="together")
 row("owens_t", 2, special("owens_t"))
-row("ndtri_exp", 1, special("ndtri_exp"), domain=((-np.inf, 0.0),))
-row("ndtri", 1, special("ndtri"), domain=(UNIT,))
-row("log_ndtr", 1, special("log_ndtr"))
-row("i0", 1, in_double_precision(special_functions.i0))
-row("i0e", 1, special("i0e"))
+row("ndtri_exp", 1, special("ndtri_exp"), domain=((-np.inf, 0.0),), monotone="+")
+row("ndtri", 1, special("ndtri"), domain=(UNIT,), monotone="+")
+row("log_ndtr", 1, special("log_ndtr"), monotone="+")
+row("i0", 1, in_double_precision(special_functions.i0), parity="even")
+row("i0e", 1, special("i0e"), parity="even")
 row("i0e_slope", 1, in_double_precision(special_functions.i0e_slope))
-row("i1", 1, in_double_precision(special_functions.i1))
-row("i1e", 1, special("i1e"))
+row("i1", 1, in_double_precision(special_functions.i1), monotone="+", parity="odd", zero="together")
+row("i1e", 1, special("i1e"), parity="odd", zero="together")
 for _name in ("iv", "ive", "ive_slope", "kv", "kve", "kve_slope"):
     row(_name, 2, in_double_precision(special_functions.modified_bessel(_name)), domain=(REAL, POSITIVE))
 for _name in ("k0", "k0e", "k1", "k1e"):
-    row(_name, 1, special(_name), domain=(POSITIVE,))
+    row(_name, 1, special(_name), domain=(POSITIVE,), monotone="-")
 for _name in ("j0", "j1", "y0", "y1"):
     interval = REAL if _name[0] == "j" else POSITIVE
     row(_name, 1, in_double_precision(special_functions.ordinary_bessel(_name)), domain=(interval,))
@@ -250,7 +275,7 @@ for _name in ("jv", "yv"):
     row(_name, 2, special(_name), domain=(REAL, POSITIVE))
 row("gamma", 1, special("gamma"), domain=(POSITIVE,))
 row("gammaln", 1, special("gammaln"), domain=(POSITIVE,))
-row("digamma", 1, special("digamma"), domain=(POSITIVE,))
+row("digamma", 1, special("digamma"), domain=(POSITIVE,), monotone="+")
 
 
 def _trigamma(x: Array) -> Array:
@@ -259,7 +284,7 @@ def _trigamma(x: Array) -> Array:
     return np.asarray(scipy.special.polygamma(1, x))
 
 
-row("trigamma", 1, _trigamma, domain=(POSITIVE,))
+row("trigamma", 1, _trigamma, domain=(POSITIVE,), monotone="-")
 
 
 def _zeta(s: Array, q: Array) -> Array:
@@ -289,15 +314,15 @@ row("betaincinv", 3, special("betaincinv"), domain=(POSITIVE, POSITIVE, UNIT))
 row("betainccinv", 3, special("betainccinv"), domain=(POSITIVE, POSITIVE, UNIT))
 
 # Functions defined by integrals, and hypergeometric ones. Slopes in parameters are functions of their own.
-row("exp1", 1, special("exp1"), domain=(POSITIVE,))
+row("exp1", 1, special("exp1"), domain=(POSITIVE,), monotone="-")
 row("expi", 1, special("expi"))
 row("expn", 2, in_double_precision(special_functions.expn), domain=(POSITIVE, POSITIVE))
-row("sine_integral", 1, in_double_precision(special_functions.sine_integral))
+row("sine_integral", 1, in_double_precision(special_functions.sine_integral), parity="odd", zero="together")
 row("cosine_integral", 1, in_double_precision(special_functions.cosine_integral))
-row("dawsn", 1, special("dawsn"))
-row("spence", 1, special("spence"), domain=(POSITIVE,))
-row("ellipk", 1, special("ellipk"), domain=((-np.inf, 1.0),))
-row("ellipe", 1, special("ellipe"), domain=((-np.inf, 1.0),))
+row("dawsn", 1, special("dawsn"), parity="odd", zero="together")
+row("spence", 1, special("spence"), domain=(POSITIVE,), monotone="-")
+row("ellipk", 1, special("ellipk"), domain=((-np.inf, 1.0),), monotone="+")
+row("ellipe", 1, special("ellipe"), domain=((-np.inf, 1.0),), monotone="-")
 row("hyp1f1", 3, in_double_precision(special_functions.hyp1f1), domain=(REAL, POSITIVE, REAL))
 row("hyp2f1", 4, in_double_precision(special_functions.hyp2f1), domain=(REAL, REAL, POSITIVE, SIGNED_UNIT))
 for _name in ("a", "b"):
@@ -359,7 +384,7 @@ row("angle", 1, np.angle, "part", ("complex",))
 row("conj", 1, np.conjugate, "same", ("complex",), linear="together")
 
 # Choice: the first argument is bool, the result has the dtype of the other two.
-row("where", 3, np.where, "choice", ANY, linear=((1, 2),))
+row("where", 3, np.where, "choice", ANY, linear=((1, 2),), monotone="0++", picks=(1, 2))
 
 # Draws: pure functions of (key, counter, parameters). Their meaning is the typed Python of native/random.
 DRAWS = (

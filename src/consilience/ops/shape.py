@@ -32,6 +32,7 @@ class Reshape(Op):
     """The same elements in row-major order under another shape."""
 
     linear = ((0,),)
+    picks = (0,)
     shape: Shape
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -54,6 +55,7 @@ class Transpose(Op):
     """Axes in another order: axis i of the result is axis `axes[i]` of the input."""
 
     linear = ((0,),)
+    picks = (0,)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -68,6 +70,7 @@ class ExpandDims(Op):
     """Axes of length 1 at the positions `axes` of the result (sorted)."""
 
     linear = ((0,),)
+    picks = (0,)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -85,6 +88,7 @@ class Squeeze(Op):
     """Drop the axes `axes` (sorted), which have length 1."""
 
     linear = ((0,),)
+    picks = (0,)
     axes: tuple[int, ...]
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -106,6 +110,7 @@ class BroadcastTo(Op):
     """Repeat along missing leading axes and axes of static length 1, up to `shape`."""
 
     linear = ((0,),)
+    picks = (0,)
     shape: Shape
 
     def result_type(self, *inputs: Node) -> TensorType:
@@ -153,7 +158,10 @@ class Concatenate(Op):
         return (all_but((self.axis,), inputs[0].ndim),) * len(inputs)
 
     def linear_in(self, count: int) -> tuple[tuple[int, ...], ...]:
-        return (tuple(range(count)),)
+        return (self.picks_of(count),)
+
+    def picks_of(self, count: int) -> tuple[int, ...]:
+        return tuple(range(count))
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         first = inputs[0].static_shape

@@ -36,14 +36,9 @@ class KalmanFilter(Op):
     times, n, n), the intercepts c (1 or times, n), mean a1 and covariance P1 of the first state, and a constant vector:
     1 for states of which nothing is known at first, else 0.
 
-    Parameters
-    ----------
-    moving : str
-        Letters of the operands that have an axis of time: some of "ZhTQc".
-    diffuse : bool
-        Whether nothing is known of some first states.
-    columns : tuple of int, optional
-        Columns of T that can vary; None for all.
+    `moving`: letters of the operands that have an axis of time: some of "ZhTQc".
+    `diffuse`: whether nothing is known of some first states.
+    `columns`: columns of T that can vary; None for all.
     """
 
     moving: str = ""
@@ -65,12 +60,8 @@ class KalmanSlopes(Op):
     Inputs are its nine operands and what it kept. A ninth result is what the diffuse part of the
     first state is multiplied by to give its smoothed mean.
 
-    Parameters
-    ----------
-    columns : tuple of int, optional
-        Columns of T by which derivatives are made, others are 0; None for all.
-    by_Z : bool
-        Whether the derivative by Z is made; else it is 0.
+    `columns`: columns of T by which derivatives are made, others are 0; None for all.
+    `by_Z`: whether the derivative by Z is made; else it is 0.
     """
 
     moving: str = ""

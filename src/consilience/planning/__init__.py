@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar
 from consilience.analysis.operations import arithmetic
 from consilience.ir import Constant, Node, TensorType, is_leaf, topological
 from consilience.ops import (
+    ArgReduce,
+    ArgSort,
     Cholesky,
     Concatenate,
+    Cumulative,
     Det,
     DetSign,
     Elementwise,
@@ -24,8 +27,11 @@ from consilience.ops import (
     LogAbsDet,
     MatMul,
     Reduce,
+    SearchSorted,
+    Softmax,
     Solve,
     SolveTriangular,
+    Sort,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +46,7 @@ choosing: ContextVar[bool | int | Forced] = ContextVar("choosing", default=True)
 # gathered counts as ten, one that a known mask chooses as thirty.
 WORTHWHILE: Final = 500_000
 COUNTS: Final = 20_000
-_READ: Final = (Concatenate, Elementwise, MatMul, Reduce)
+_READ: Final = (ArgReduce, ArgSort, Concatenate, Cumulative, Elementwise, MatMul, Reduce, SearchSorted, Softmax, Sort)
 _MULTIPLYING: Final = frozenset(
     (MatMul, Cholesky, Det, DetSign, Inverse, LogAbsDet, Solve, SolveTriangular, InverseQuadratic)
 )

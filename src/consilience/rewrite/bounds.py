@@ -6,6 +6,7 @@ exponential is positive although it may underflow.
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -17,29 +18,17 @@ import numpy.typing as npt
 from consilience.ir import COMPLEXES, FLOATS, INTEGERS, Constant, Node
 from consilience.ir.dimension import non_negative
 from consilience.ops import (
-    AlteredGradient,
     ArgReduce,
     ArgSort,
-    Assume,
-    BroadcastTo,
     Cast,
-    Concatenate,
     Cumulative,
     Elementwise,
-    ExpandDims,
-    Index,
     Iota,
     LengthOf,
     MaskPositions,
     Reduce,
-    Require,
-    Reshape,
     SearchSorted,
     Softmax,
-    Sort,
-    Squeeze,
-    StopGradient,
-    Transpose,
 )
 from consilience.ops.scalar import Column
 from consilience.record import Record
@@ -93,10 +82,6 @@ UNKNOWN = Bounds()
 TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
 Transfer = Callable[..., Bounds]
 
-_SAME = (
-    AlteredGradient, Assume, BroadcastTo, ExpandDims, Index, Require, Reshape, Sort, Squeeze, StopGradient,
-    Transpose,
-)  # fmt: skip
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
 
 
@@ -106,19 +91,16 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
     if isinstance(op, Constant):
         return _constant(node)
     inputs = [known[i] for i in node.inputs]
+    picked: tuple[int, ...] = ()
     if isinstance(op, Elementwise):
         rule = ELEMENTWISE.get(op.function)
         found = rule(*inputs) if rule is not None else UNKNOWN
-    elif isinstance(op, _SAME):
-        found = inputs[0]
+    elif picked := op.picks_of(len(inputs)):
+        found = functools.reduce(Bounds.or_else, (inputs[place] for place in picked))
     elif isinstance(op, Cast):
         found = _cast(op.dtype, node.inputs[0].dtype, inputs[0])
     elif isinstance(op, Reduce):
         found = _reduce(op, node.inputs[0], inputs[0])
-    elif isinstance(op, Concatenate):
-        found = inputs[0]
-        for other in inputs[1:]:
-            found = found.or_else(other)
     elif isinstance(op, Iota | MaskPositions | ArgReduce | ArgSort | SearchSorted):
         found = Bounds(low=0.0)
     elif isinstance(op, Softmax):
@@ -131,7 +113,7 @@ def bounds_of(node: Node, known: Mapping[Node, Bounds]) -> Bounds:
         )
     else:
         found = UNKNOWN
-    return _of_dtype(found, node.dtype, isinstance(op, _SAME))
+    return _of_dtype(found, node.dtype, bool(picked))
 
 
 def _of_dtype(found: Bounds, dtype: str, same: bool) -> Bounds:
@@ -202,8 +184,6 @@ def _cast(target: str, source: str, x: Bounds) -> Bounds:
 def _reduce(op: Reduce, operand: Node, x: Bounds) -> Bounds:
     lengths = [operand.static_shape[a] for a in op.axes]
     filled = all(isinstance(n, int) and n > 0 for n in lengths)
-    if op.kind in ("max", "min"):
-        return x
     if op.kind in ("any", "all"):
         return TRUTH
     if op.kind == "sum":

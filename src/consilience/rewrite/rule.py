@@ -45,22 +45,14 @@ def key_of(node: Node) -> Key:
 class Rule(Record, eq=False):
     """A rewrite: `apply(node, facts)` gives an equal value, or None where the rule says nothing.
 
-    Parameters
-    ----------
-    roots : tuple of Key
-        Keys of the nodes it may apply to; `Elementwise` stands for every scalar function.
-    operands : tuple of Key or None
-        If given, one of the inputs must have one of these keys.
-    tier : str, default 'always'
-        "always": one way, never worse; "explore": equal, to be chosen by cost.
-    gathers : bool, default False
-        Takes apart the sums or products listed in `facts.open_nodes`.
-    within : float, default inf
-        Greatest size of operands for which the result is claimed: reordered products and sums overflow elsewhere.
-    every_dtype : bool, default False
-        Holds for all dtypes, also where numbers wrap around or are rounded to a few digits.
-    examples : tuple of callable, default ()
-        Functions of `Samples` that build graphs to which the rule applies.
+    `roots`: keys of the nodes it may apply to; `Elementwise` stands for every scalar function.
+    `operands`: if given, one of the inputs must have one of these keys.
+    `tier`: "always": one way, never worse; "explore": equal, to be chosen by cost (default 'always').
+    `gathers`: takes apart the sums or products listed in `facts.open_nodes` (default False).
+    `within`: greatest size of operands for which the result is claimed: reordered products and sums overflow elsewhere
+        (default inf).
+    `every_dtype`: holds for all dtypes, also where numbers wrap around or are rounded to a few digits (default False).
+    `examples`: functions of `Samples` that build graphs to which the rule applies (default ()).
     """
 
     name: str

@@ -34,7 +34,7 @@ from consilience.ops import (
 )
 from consilience.ops.factorisations import QR, SVD, Eigh, Schur
 from consilience.ops.index import FULL, Index, NewAxis
-from consilience.ops.scalar import DRAWS
+from consilience.ops.scalar import DRAWS, TABLE
 from consilience.ops.structured import BlockDiagonal, DiagonalMatrix, Kronecker
 
 MATRIX = (
@@ -263,14 +263,14 @@ def _elementwise(x: Node, function: str, name: str, holds: Callable[[Node, str],
     return False
 
 
-# Functions that change their sign with that of their argument, and those that do not change with it.
-_ODD = frozenset(("neg", "sin", "tan", "sinh", "tanh", "arctan", "arcsinh", "erf"))
-_EVEN = frozenset(("square", "abs", "cos", "cosh"))
-
-
 def _of_differences(x: Node) -> bool:
     """Whether an even function is taken of the differences of a vector's elements."""
-    return function_of(x) in _EVEN and _turns_sign(x.inputs[0])
+    return _parity(x) == "even" and _turns_sign(x.inputs[0])
+
+
+def _parity(x: Node) -> str:
+    """Whether a function of one number is even or odd."""
+    return TABLE[x.op.function].parity if isinstance(x.op, Elementwise) and len(x.inputs) == 1 else ""
 
 
 def _turns_sign(x: Node) -> bool:
@@ -279,7 +279,7 @@ def _turns_sign(x: Node) -> bool:
     if function in ("mul", "true_div"):
         (first, *others) = [i for i in x.inputs if any(n != 1 for n in i.static_shape)] or [x]
         return first is not x and not others and (function == "mul" or first is x.inputs[0]) and _turns_sign(first)
-    if function in _ODD:
+    if _parity(x) == "odd":
         return _turns_sign(x.inputs[0])
     if function == "sub":
         return x.ndim == 2 and _column_of_row(*x.inputs)

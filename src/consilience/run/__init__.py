@@ -9,10 +9,10 @@ load_on_use(
             ChainLost ChainMoved ChainProgress CheckFigures DrawsMade Event Listener Progress Restarted RunEnded
             RunStarted WorkerNotice
         """,
-        "handle": "Running",
         "launch": "launch run_chains",
         "monitor": "Monitored",
         "plan": "RunPlan",
-        "result": "Run",
+        "result": "RunResult",
+        "run": "Run",
     },
 )

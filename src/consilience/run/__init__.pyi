@@ -10,11 +10,11 @@ from consilience.events import Listener as Listener
 from consilience.run.monitor import Monitored as Monitored
 from consilience.events import Progress as Progress
 from consilience.events import Restarted as Restarted
-from consilience.run.result import Run as Run
+from consilience.run.run import Run as Run
 from consilience.events import RunEnded as RunEnded
 from consilience.run.plan import RunPlan as RunPlan
+from consilience.run.result import RunResult as RunResult
 from consilience.events import RunStarted as RunStarted
-from consilience.run.handle import Running as Running
 from consilience.events import WorkerNotice as WorkerNotice
 from consilience.run.launch import launch as launch
 from consilience.run.launch import run_chains as run_chains

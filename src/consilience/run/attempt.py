@@ -1,6 +1,6 @@
-"""An attempt to sample: windows of draws enter, the next segment leaves, or what checks of the draws ask for.
+"""An attempt to sample: windows of draws enter, the next segment leaves, and of a check a verdict or a restart.
 
-Its draws are those since tuning ended; what follows from a check, a remedy or a verdict, `course` does.
+Its draws are those since tuning ended; what follows from a verdict or a restart, `course` does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from consilience.run.remedies import Look, Remedy, Restart
 from consilience.run.verdicts import Sight, Verdict, check_after
 
 if TYPE_CHECKING:
-    from consilience.run.course import RunCourse
+    from consilience.run.course import Leg, RunCourse
 
 MOST_COPIED: Final = 1 << 25  # numbers of draws in a copy of them: 256 MiB
 MOST_SEEN: Final = 1 << 23  # where few would do
@@ -55,7 +55,8 @@ class Attempt:
     `chains`: those that take part.
     `revisited`: see `remedies.Restart`.
     `count`: draws of each chain so far.
-    `figures`: what the last check found, until they are told.
+    `figures`: what the last check found; None where it did not look.
+    `looked`: whether there was a check.
     """
 
     def __init__(
@@ -171,17 +172,8 @@ class Attempt:
 
     def draws(self, numbers: int = MOST_COPIED) -> Matrix:
         """Draws (chain, draw, coordinate) in a copy: all, or evenly spread ones with at most so many numbers."""
-        most = max(1, numbers // (len(self.chains) * self.course.chains.dimension))
-        places = np.arange(self.count - 1, -1, -max(1, -(-self.count // most)))[::-1]  # with the last
-        found = np.empty((len(self.chains), len(places), self.course.chains.dimension))
-        begin = 0
-        for some in self.windows:
-            end = begin + len(some[self.chains[0]].draws)
-            here = slice(*np.searchsorted(places, [begin, end]).tolist())
-            for chain, c in enumerate(self.chains):
-                np.take(some[c].draws, places[here] - begin, axis=0, out=found[chain, here], mode="clip")
-            begin = end
-        return found
+        parts = [{c: w.draws for c, w in some.items()} for some in self.windows]
+        return spread(parts, self.chains, self.course.chains.dimension, numbers)[0]
 
     @property
     def divergences(self) -> int:
@@ -212,15 +204,15 @@ class Attempt:
             return verdicts.energy_is_low_together(np.stack(energies))
         return verdicts.energy_is_low(energies)
 
-    def check(self) -> Restart | None:
-        """Look at the draws: what a remedy asks for, or what the course has its verdict from; or neither."""
+    def check(self) -> Verdict | Restart | None:
+        """Look at the draws: the verdict, what a remedy asks for, or neither yet."""
+        self.looked, self.figures = True, None
         course, plan = self.course, self.course.plan
         fixed, at_end = plan.draws is not None, self.count >= self.last
         if fixed and not at_end:
             return None
         if fixed and not course.monitored.enabled:
-            course.verdict = Verdict("completed", "convergence was not checked")
-            return None
+            return Verdict("completed", "convergence was not checked")
         due = not fixed and (self._scheduled or course.chains.at_the_end)
         remedies = course.remedies if due else ()
         if request := self._first_request(remedies, None):
@@ -228,26 +220,25 @@ class Attempt:
         if not at_end and self.count < self.next_look:
             return None
         failure = self._failure(at_end)
-        if at_end and self._is_improper(failure):
-            return None
+        if at_end and (improper := self._of_improper(failure)):
+            return improper
         look = self._look(failure, at_end)
         if request := self._first_request(remedies, look):
             return request
-        course.verdict = self._verdict(failure, look, course.limit)
-        if course.verdict is None and not at_end and (limit := self._hopeless(failure)):
+        verdict = self._verdict(failure, look, course.limit)
+        if verdict is None and not at_end and (limit := self._hopeless(failure)):
             failure = self._failure(True)
-            if not self._is_improper(failure):
-                course.verdict = self._verdict(failure, self._look(failure, True), limit)
-        return None
+            verdict = self._of_improper(failure) or self._verdict(failure, self._look(failure, True), limit)
+        return verdict
 
-    def _is_improper(self, failure: Failure | None) -> bool:
-        """Whether the target seems to be improper, at the end; then that is the verdict."""
+    def _of_improper(self, failure: Failure | None) -> Verdict | None:
+        """The verdict at the end where the target seems to be improper."""
         improper = self.course.improper or ("" if failure is None else self._improper())
-        if improper:
-            assert self.figures is not None
-            self.figures = replace(self.figures, passed=False)
-            self.course.verdict = Verdict("not_converged", improper, "" if failure is None else self.figures.rhat_name)
-        return bool(improper)
+        if not improper:
+            return None
+        assert self.figures is not None
+        self.figures = replace(self.figures, passed=False)
+        return Verdict("not_converged", improper, "" if failure is None else self.figures.rhat_name)
 
     def _verdict(self, failure: Failure | None, look: Look, limit: str) -> Verdict | None:
         return self._of_passing(look) if failure is None else self._of_failing(failure, look, limit)
@@ -405,6 +396,19 @@ class Attempt:
         self.disagreed, self.next_look = False, 0
         self.needs.clear()
 
+    def look_again(self) -> None:
+        """Be where another plan goes on, as if nothing had been looked at."""
+        self.forget_the_last_look()
+        # Only at a length where a run under that plan would have looked: the next segment may not be needed.
+        self.due = self.count > 0 and self.next_check(self.count - 1) == self.count
+
+    def in_other_coordinates(self) -> Leg | None:
+        """The leg that goes on in coordinates that suit these draws better, if there is one; asked once."""
+        self.asked_for_coordinates = True
+        if self.course.other_coordinates is None or self.course.monitored.present_normals() is not None:
+            return None  # separate regions: draws of all of them tell of none
+        return self.course.other_coordinates(self.draws(), False)
+
     def rest(self) -> None:
         """Let go what the windows give back: whoever keeps a result need not keep what watched it come."""
         self._watch_anew(self.monitor.anew())
@@ -424,10 +428,31 @@ class Attempt:
     def load(cls, state: Mapping[str, Any], course: RunCourse, windows: Sequence[dict[int, Window]]) -> Attempt:
         """The attempt of a state that was saved, with the windows it had."""
         seen = state["revisited"]
-        attempt = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
-        put_back(attempt, cls.SAVED, state)
-        attempt.needs = [forecast.Need(**need) for need in state["needs"]]
-        attempt.windows = [{c: w for c, w in some.items() if c in attempt.chains} for some in windows]
-        attempt._watch_anew(attempt._new_monitor(state["nearness"]))
-        attempt._catch_up()
-        return attempt
+        made = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
+        put_back(made, cls.SAVED, state)
+        made.needs = [forecast.Need(**need) for need in state["needs"]]
+        made.windows = [{c: w for c, w in some.items() if c in made.chains} for some in windows]
+        made._watch_anew(made._new_monitor(state["nearness"]))
+        made._catch_up()
+        return made
+
+
+def spread(
+    parts: Sequence[Mapping[int, Matrix]], chains: Sequence[int], dimension: int, numbers: int
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Of parts (draw, coordinate) by chain evenly spread draws (chain, draw, coordinate), and which these are.
+
+    They are at most so many numbers, and the last draw is one of them.
+    """
+    lengths = [len(some[chains[0]]) for some in parts]
+    count = sum(lengths)
+    most = max(1, numbers // max(1, len(chains) * dimension))
+    places = np.arange(count - 1, -1, -max(1, -(-count // most)))[::-1]  # with the last
+    found = np.empty((len(chains), len(places), dimension))
+    begin = 0
+    for some, length in zip(parts, lengths, strict=True):
+        here = slice(*np.searchsorted(places, [begin, begin + length]).tolist())
+        for chain, c in enumerate(chains):
+            np.take(some[c], places[here] - begin, axis=0, out=found[chain, here], mode="clip")
+        begin += length
+    return found, places

@@ -38,7 +38,7 @@ MOST_SHOWN: Final = 1000  # characters of a value that differs
 
 
 class Checkpoint:
-    """The checkpoint of one run, made by `create` or `resume`; called as `supervisor.Keep`.
+    """The checkpoint of one run, made by `create` or `resume`; called as `run.Keep`.
 
     `identity`: what has to be equal for a run to be resumed: names with strings or numbers. `about`: further things
     that whoever resumes the run wants to know; `store` is a path. `run`: a name that no other run has: its store has
@@ -137,6 +137,10 @@ class Checkpoint:
         self.identity, self.about = dict(identity), dict(about)
         self._pending.clear()
         self._count, self._digest, self._due = 0, None, 0.0
+
+    def note_options(self, options: Mapping[str, Any]) -> None:
+        """Have the run identified by what is asked of it now."""
+        self.identity["options"] = dict(options)
 
     def _write(self, state: Mapping[str, Any]) -> None:
         if not self._lock.is_locked:  # a run that is extended
@@ -271,10 +275,8 @@ def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], cou
             sampling.append(windows)
         else:
             tuning.append(windows if course.plan.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
-    course.tuning_windows = tuning
-    course.load(state["controller"], sampling)
-    if state["verdict"] is not None:
-        course.verdict = Verdict(*state["verdict"])
+    verdict = None if state["verdict"] is None else Verdict(*state["verdict"])
+    course.load(state["controller"], tuning, sampling, verdict)
     engine.load(state["workers"])
     json.dumps([as_plain(report) for report in course.tuner.reports])  # the result tells them
     attempt_now = course.attempt

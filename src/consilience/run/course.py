@@ -5,7 +5,7 @@ leaves, or a verdict.
        ▲                                   ▲             │                             nothing yet: go on
        │            Restart, without tuning: jumps ──────┤                             nor soon: the end
        └─────────── Restart ─────────────────────────────┤
-                    Restart with a successor ────────────┴───► another run goes on in other coordinates
+                    Restart with a successor ────────────┴───► another leg, in other coordinates
 
 Everything is decided here, from the windows alone, so a course that is saved and loaded goes on as it would have.
 """
@@ -22,10 +22,10 @@ import numpy as np
 from consilience.events import Event, Restarted
 from consilience.inference.messages import Matrix, Segment, Window
 from consilience.inference.tuner import Reason, Tuner
-from consilience.record import as_plain, replace
+from consilience.record import Record, as_plain, replace
 from consilience.run import forecast, verdicts
 from consilience.run.attempt import Attempt, put_back, saved
-from consilience.run.engine import Chains
+from consilience.run.engine import Chains, Engine
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies import REMEDIES, Remedy, Restart
@@ -42,18 +42,18 @@ class RunCourse:
     `plan`: what is asked of it.
     `chains`: what is to be known of the chains.
     `monitored`: what is watched.
-    `other_coordinates`: gives, of draws (chain, draw, coordinate) and whether they are of tuning, a run of the same
+    `other_coordinates`: gives, of draws (chain, draw, coordinate) and whether they are of tuning, a leg of the same
         posterior in other coordinates, or None where these are no better; None: there are no others.
     `tuning_windows`: windows of all tuning, in order; without draws unless they are kept.
     `tuning_evaluations`: evaluations of the log density by the end of tuning, by all chains, draws that were given up
         included.
-    `spent_before`: evaluations by the tuners of runs in other coordinates that this one follows.
+    `spent_before`: evaluations by the tuners of legs in other coordinates that this one follows.
     `restarts`: reasons for which draws became part of tuning.
     `spent`: evaluations and transitions at their price (`forecast.price`), those in other coordinates included.
     `prepared`: of these, those to the first check of every attempt to sample, from where it began to tune.
-    `given_up`: evaluations of the log density, by chain, of a run in other coordinates that this one follows.
+    `given_up`: evaluations of the log density, by chain, of a leg in other coordinates that this one follows.
     `folder`: where draws are on the disk rather than in memory, if they are many; None: they never are.
-    `successor`: the run to go on with in other coordinates, once there is one; this one is then at its end.
+    `successor`: the leg to go on with in other coordinates, once there is one; this one is then at its end.
     `verdict`: once the run has come to its end by itself.
     """
 
@@ -63,7 +63,7 @@ class RunCourse:
         chains: Chains,
         tuner: Tuner,
         monitored: Monitored,
-        other_coordinates: Callable[[Matrix, bool], Any] | None = None,
+        other_coordinates: Callable[[Matrix, bool], Leg | None] | None = None,
     ) -> None:
         self.plan = plan
         self.chains = chains
@@ -71,13 +71,13 @@ class RunCourse:
         self.monitored = monitored
         self.other_coordinates = other_coordinates
         self.living = tuple(range(chains.count))
-        self.copies: tuple[int, ...] = ()  # chains that went on from where another was: no witnesses of their own
+        self.copies: tuple[int, ...] = ()  # no witnesses of their own
         self.strays: tuple[int, ...] = ()  # chains that tuned where the target has no mass, and begin again elsewhere
         self.tuning_windows: list[dict[int, Window]] = []
         self.tuning_evaluations = 0
         self.given_up = (0,) * chains.count
         self.spent_before = 0
-        self.successor: Any = None
+        self.successor: Leg | None = None
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
         self.spent = self.since = self.prepared = 0.0  # since: when this attempt began to tune
@@ -85,7 +85,7 @@ class RunCourse:
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
         self.folder: Path | None = None
-        self.news: list[Event] = []
+        self._news: list[Event] = []
         self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
         self.verdict: Verdict | None = None
@@ -147,13 +147,17 @@ class RunCourse:
 
     def next(self) -> Segment | None:
         """What the chains do next; None at the end."""
-        if self.verdict is not None:
+        if self.verdict is not None or self.successor is not None:
             return None
         segment = self.stage.next()
         return replace(segment, elsewhere=self.strays) if self.strays else segment
 
-    def take(self, windows: Mapping[int, Window]) -> None:
-        """Take in the windows of a segment by chain; lost chains are missing."""
+    def take(self, windows: Mapping[int, Window], copies: tuple[int, ...] = ()) -> None:
+        """Take in the windows of a segment by chain; lost chains are missing.
+
+        `copies`: chains that went on from where another was.
+        """
+        self.copies = copies
         self.living = tuple(c for c in self.living if c in windows)
         stage = self.stage
         self.last_attempt, self.last_sampled = len(self.restarts), isinstance(stage, Attempt)
@@ -212,23 +216,29 @@ class RunCourse:
 
     def _judge(self, attempt: Attempt) -> None:
         """Look at the draws if it is time to, and do what follows."""
-        if attempt.due and not attempt.looked:
-            attempt.looked = True
+        if not attempt.due:
+            return
+        if not attempt.looked:
             self.prepared += self.spent - self.since
-        request = attempt.check() if attempt.due else None
+        found = attempt.check()
         if attempt.figures is not None:
-            self.news.append(attempt.figures)
-            attempt.figures = None
-        if request is not None:
-            self.begin_again(request)
+            self._news.append(attempt.figures)
+        if isinstance(found, Restart):
+            self.begin_again(found)
+        else:
+            self.verdict = found
+
+    def told(self) -> list[Event]:
+        """What is to be told of what was taken in last."""
+        news, self._news = self._news, []
+        return news
 
     def begin_again(self, request: Restart) -> None:
         """What there is becomes tuning; tune or sample again."""
         self.restarts.append(request.reason)
-        self.news.append(Restarted(request.said))
+        self._news.append(Restarted(request.said))
         if request.successor is not None:
             self.successor = request.successor
-            self.verdict = Verdict("interrupted", "the run goes on in other coordinates")
             return
         attempt = self.stage
         assert isinstance(attempt, Attempt)
@@ -245,7 +255,7 @@ class RunCourse:
             self._sample(request.revisited)
 
     def follow(self, other: RunCourse, evaluations: Sequence[int]) -> None:
-        """Go on in other coordinates after another run, whose chains made so many evaluations."""
+        """Go on in other coordinates after another leg, whose chains made so many evaluations."""
         self.spent = self.since = other.spent
         self.prepared = other.prepared
         self.restarts = list(other.restarts)
@@ -261,10 +271,18 @@ class RunCourse:
         self.__dict__.pop("affordable", None)  # another amount of memory is free now
         self.other_coordinates = None  # the draws there are stay
         self.verdict = None
-        attempt.forget_the_last_look()
-        # Only at a length where a run under that plan would have looked: the next segment may not be needed.
-        attempt.due = attempt.count > 0 and attempt.next_check(attempt.count - 1) == attempt.count
+        attempt.look_again()
         self._judge(attempt)
+
+    def ask_for(self, plan: RunPlan) -> None:
+        """Go on under another plan from now on, in the middle of the run."""
+        self.plan = plan
+        if self.attempt is not None:
+            self.attempt.forget_the_last_look()  # which may have put the next one far away
+
+    def keep_draws_in(self, folder: Path | None) -> None:
+        """Have draws on the disk rather than in memory from the next attempt to sample on, if they are many."""
+        self.folder = folder
 
     SAVED = (
         "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "spent", "since",
@@ -277,11 +295,34 @@ class RunCourse:
         diverged = None if self.diverged is None else as_plain(self.diverged)
         return {**saved(self, self.SAVED), "diverged": diverged, "tuner": self.tuner.save(), "sampling": attempt}
 
-    def load(self, state: Mapping[str, Any], windows: Sequence[dict[int, Window]]) -> None:
-        """Take over a state that was saved, with the windows of sampling it had."""
+    def load(
+        self,
+        state: Mapping[str, Any],
+        tuning: list[dict[int, Window]],
+        windows: Sequence[dict[int, Window]],
+        verdict: Verdict | None,
+    ) -> None:
+        """Take over a state that was saved, with the windows of tuning and of sampling it had, and its verdict."""
+        self.tuning_windows, self.verdict = tuning, verdict
         put_back(self, self.SAVED, state)
         self.diverged = None if state["diverged"] is None else Sight(**state["diverged"])
         self.tuner.load(state["tuner"])
         self.stage = self.tuner
         if state["sampling"] is not None:
             self.stage = Attempt.load(state["sampling"], self, windows)
+
+
+class Leg(Record, eq=False):
+    """A part of a run in one set of coordinates.
+
+    `course`: what is to be done and what has come of it. `engine`: the chains. `density`: their target, for whoever
+    holds the run; neither of both asks for it.
+    """
+
+    course: RunCourse
+    engine: Engine
+    density: Any = None
+
+    def of(self, density: Any) -> Leg:
+        """The same, with its density."""
+        return replace(self, density=density)

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from consilience.errors import SamplingError
 from consilience.events import ChainProgress, Event
 from consilience.inference.columns import Columns
-from consilience.inference.messages import ChainTuning, Segment, Window
+from consilience.inference.messages import ChainTuning, Matrix, Segment, Window
 from consilience.record import Record
 
 SUPERCHAINS: Final = 16
@@ -149,7 +149,14 @@ class Engine(ABC):
     ) -> tuple[ChainProgress, ...]:
         """Where the chains are."""
 
-    # --- what the supervisor's thread calls
+    def under_way(self) -> tuple[dict[int, Matrix], dict[int, Matrix]]:
+        """Draws and statistics of the sampling segment under way, by chain; empty where the engine cannot tell.
+
+        All have the length of the shortest. Chains that fail make them anew, so these draws may be none in the end.
+        """
+        return {}, {}
+
+    # --- what the run's own thread calls
 
     @contextmanager
     def working(self) -> Iterator[None]:

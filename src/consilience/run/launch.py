@@ -1,4 +1,4 @@
-"""How a run begins: a density, a kernel, starting points and a plan enter, a run at work leaves."""
+"""How a run begins: a density, a kernel, starting points and a plan enter; its first leg, or the run, leaves."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from consilience.inference.jump_tuner import Jumping, asked_jumps
 from consilience.inference.kernel import Kernel, MarkovChain
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.streams import chain_key
-from consilience.run.course import RunCourse
+from consilience.run.course import Leg, RunCourse
 from consilience.run.engine import Chains
-from consilience.run.handle import Running
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
-from consilience.run.result import Run
-from consilience.run.supervisor import Keep, Supervisor
+from consilience.run.result import RunResult
+from consilience.run.run import Keep, Run
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
 from consilience.run.threads.thread_pool import crew
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 WINDOW_NUMBERS: Final = 1 << 23
 
 
-def launch(
+def new_leg(
     density: LogDensity,
     kernel: Kernel,
     initial_points: ArrayLike,
@@ -49,15 +48,13 @@ def launch(
     monitored: Monitored | None = None,
     operations: float | None = None,
     work: float | None = None,
-    listeners: Iterable[Listener] = (),
-    keep: Keep | None = None,
-    other_coordinates: Callable[[NDArray[np.float64], bool], Supervisor | None] | None = None,
+    other_coordinates: Callable[[NDArray[np.float64], bool], Leg | None] | None = None,
     starts: Callable[[int, int], NDArray[np.float64]] | None = None,
     curvature: Callable[[], SparseCurvature] | None = None,
     executor: Any = None,
     portable: Callable[[], LogDensity] | None = None,
-) -> Running:
-    """A run with one chain from each starting point, ready to start.
+) -> Leg:
+    """The course and the engine of a run with one chain from each starting point, ready to start.
 
     `density`: the target.
     `kernel`: the sampler: `NUTS()`, `HamiltonianMC()`, ….
@@ -70,9 +67,7 @@ def launch(
     `operations`: estimated floating-point operations of one evaluation with its gradient, if known: they bound the
         directions of an "auto" metric.
     `work`: the same with those of loops, by which the run's patience is priced; see `forecast.price`.
-    `listeners`: are given the events of the run.
-    `keep`: is given the run's state after every window.
-    `other_coordinates`: gives, of draws (chain, draw, coordinate) that are hard to make, a run of the same target in
+    `other_coordinates`: gives, of draws (chain, draw, coordinate) that are hard to make, a leg of the same target in
         other coordinates that goes on in place of this one, or None; asked where a run decides its length.
     `starts`: gives further starting points (coordinate,) for chains that fail while tuning, by the chain's number and
         theirs, from 1; draws depend on it, so that it has to give the same again.
@@ -119,8 +114,22 @@ def launch(
 
         recipe = Recipe(portable or functools.partial(_itself, density), kernel, tuner.length, dimension)
         engine = RemoteEngine(facts, makes, executor, recipe, watched, plan.window_budget, starts)
-    course = RunCourse(plan, engine.chains, tuner, watched, other_coordinates)
-    return Running(Supervisor(course, engine, seed, keep), listeners)
+    return Leg(RunCourse(plan, engine.chains, tuner, watched, other_coordinates), engine)
+
+
+def launch(
+    density: LogDensity,
+    kernel: Kernel,
+    initial_points: ArrayLike,
+    plan: RunPlan,
+    *,
+    seed: int,
+    listeners: Iterable[Listener] = (),
+    keep: Keep | None = None,
+    **settings: Any,
+) -> Run:
+    """A run, ready to start: see `Run` and `new_leg`, which takes the settings."""
+    return Run(new_leg(density, kernel, initial_points, plan, seed=seed, **settings), seed, listeners, keep)
 
 
 def run_chains(
@@ -133,8 +142,8 @@ def run_chains(
     cores: int | None = None,
     monitored: Monitored | None = None,
     listeners: Iterable[Listener] = (),
-) -> Run:
-    """Run to the end; the arguments are those of `launch`.
+) -> RunResult:
+    """Run to the end; the arguments are those of `new_leg`.
 
     Returns: the run; after Ctrl-C, which is safe at any moment and as often as one likes, with the draws made so far,
     all chains cut to the same length. Raises InitialPointError. Raises SamplingError where no chain was left.

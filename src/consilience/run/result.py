@@ -18,7 +18,7 @@ from consilience.record import Record, replace
 from consilience.run.verdicts import Sight, Verdict
 
 
-class Run(Record):
+class RunResult(Record):
     """The result of a run.
 
     Parameters

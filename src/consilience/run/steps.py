@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 
 from consilience.events import Listener, StepProgress
 from consilience.output.display.step_line import StepLine
-from consilience.run.handle import TICK, Listeners, interrupts_stop
+from consilience.run.listeners import TICK, Listeners, interrupts_stop
 
 R = TypeVar("R")
 

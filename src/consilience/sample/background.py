@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from consilience.first_use import face
 from consilience.run.steps import Background
+from consilience.sample.model_run import ModelRun
 from consilience.sample.results import tree
-from consilience.sample.work import Work
 
 if TYPE_CHECKING:
     from consilience.sample.tree import Posterior
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class BackgroundSampling(Background["Posterior"]):
     """A run of chains at work; `draws()` gives those that all chains have made so far, as a result in its own right."""
 
-    def __init__(self, work: Work) -> None:
-        work.start()
-        self._work = work
-        super().__init__(work.running, work.wait, lambda: _so_far(work))
+    def __init__(self, run: ModelRun) -> None:
+        run.in_background()
+        self._run = run
+        super().__init__(run, run.result, lambda: _so_far(run))
 
     def draws(self) -> Posterior:
         """The draws that all chains have made so far: the same as `so_far`."""
@@ -29,7 +29,7 @@ class BackgroundSampling(Background["Posterior"]):
 
     def watch(self, host: str = "127.0.0.1", port: int | None = None, *, control: bool = True) -> Any:
         """Show the run in a browser while it goes on, and its result afterwards: `docs/do/watching.md`."""
-        return face("page of a run")(self._work, host, port, control)
+        return face("page of a run")(self._run, host, port, control)
 
     def __repr__(self) -> str:
         chains = self.progress.chains
@@ -38,16 +38,13 @@ class BackgroundSampling(Background["Posterior"]):
         return f"<BackgroundSampling {state}: {len(chains)} chains, {drawn} draws each>"
 
 
-def _so_far(work: Work) -> Posterior:
-    while True:
-        now = copy.copy(work)
-        run = now.running.so_far()
-        if now.density is work.density:  # or the coordinates were exchanged meanwhile
-            return tree(now, run)
+def _so_far(run: ModelRun) -> Posterior:
+    now = copy.copy(run)  # whose coordinates are not exchanged meanwhile
+    return tree(now, now.so_far())
 
 
 def delivered(
-    work: Work,
+    run: ModelRun,
     callback: Callable[..., Any] | None,
     progressbar: bool | str,
     *,
@@ -57,9 +54,8 @@ def delivered(
     stacklevel: int = 3,
 ) -> Posterior | BackgroundSampling:
     """The result of a run with its callback, progress display and store, or the run in the background."""
-    work.listen(callback)
-    work.progressbar = bool(progressbar)
-    work.open_store(overwrite)
+    run.show(bool(progressbar), callback)
+    run.open_store(overwrite)
     if watch:
-        face("page of a run")(work)
-    return work.run(stacklevel) if blocking else BackgroundSampling(work)
+        face("page of a run")(run)
+    return run.to_the_end(stacklevel) if blocking else BackgroundSampling(run)

@@ -1,4 +1,4 @@
-"""How a run of a model begins on threads: density, starting points and a plan enter, a run ready to start leaves."""
+"""What moves the chains of a model: density, starting points and a plan enter, a leg of a run leaves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from consilience.inference import NUTS, Kernel
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
-from consilience.record import replace
-from consilience.run import Monitored, Running, launch
-from consilience.run.supervisor import Supervisor
+from consilience.record import Record, replace
+from consilience.run import Monitored
+from consilience.run.course import Leg
+from consilience.run.launch import new_leg
+from consilience.run.lock_step import ChEES
 from consilience.run.threads.thread_pool import threads
-from consilience.sample.monitoring import monitored_of, properness
+from consilience.sample.monitoring import angular_coordinates, monitored_of, properness
 from consilience.sample.plan import ModelPlan
 from consilience.sample.separate_modes import SeparateModes
 from consilience.sample.step_methods import DivisibleDensity
@@ -26,10 +28,32 @@ if TYPE_CHECKING:
     from consilience.inference.curvature import SparseCurvature
 
 Floats = npt.NDArray[np.float64]
-OtherCoordinates: TypeAlias = Callable[[Floats, bool], Supervisor | None]
-"""See `run.launch`."""
-Begin: TypeAlias = Callable[[ModelDensity, Floats | int, ModelPlan, OtherCoordinates | None], Running]
-"""An engine with its settings: density, starting points (or so many, where they are put somewhere later), plan."""
+OtherCoordinates: TypeAlias = Callable[[Floats, bool], Leg | None]
+"""See `run.launch.new_leg`."""
+
+
+class Mover(Protocol):
+    """What moves the chains of a run, in all its coordinates: how they move, and the engine with its settings."""
+
+    @property
+    def kernel(self) -> Kernel | ChEES:
+        """How they move."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """What their draws depend on."""
+        ...
+
+    def leg(
+        self,
+        density: ModelDensity,
+        points: Floats | int,
+        plan: ModelPlan,
+        other_coordinates: OtherCoordinates | None,
+    ) -> Leg:
+        """A leg from these points (chain, coordinate), or of so many chains that are put somewhere later."""
+        ...
 
 
 class RegionSearch(Protocol):
@@ -44,6 +68,12 @@ class RegionSearch(Protocol):
         ...
 
 
+def may_have_modes(density: ModelDensity) -> bool:
+    """Whether separate modes can be looked for: by gradients, where no variable is an angle."""
+    trees = any(v.has_trees for v in density.model.free)
+    return not (density.without_gradient or trees) and angular_coordinates(density) is None
+
+
 def search_of(
     density: ModelDensity, monitored: Monitored, seed: int, threads: int, written: Model | None = None
 ) -> RegionSearch:
@@ -55,53 +85,57 @@ def search_of(
     return DiscreteRegions(density, monitored, seed, threads)
 
 
-def on_threads(
-    density: ModelDensity,
-    points: Floats | int,
-    plan: ModelPlan,
-    other_coordinates: OtherCoordinates | None,
-    *,
-    kernel: Kernel,
-    seed: int,
-    cores: int | None,
-    threads_per_chain: int | None = None,
-    written: Model | None = None,
-    executor: Any = None,
-) -> Running:
-    """A run of chains from these points (chain, coordinate), or of so many chains that are put somewhere later.
+class OnThreads(Record, eq=False):
+    """Chains on threads, or in other processes.
 
-    Where separate modes are to be looked for, that happens here, and points are moved to them.
-
-    `written`: the model with the discrete variables that are summed out, if there are some. `executor`: moves the
-    chains in other processes; None: threads do.
+    `kernel`, `seed`: see `Mover`. `cores`, `threads_per_chain`: see `run.launch.new_leg`. `written`: the model with the
+    discrete variables that are summed out, if there are some. `executor`: moves the chains in other processes; None:
+    threads do.
     """
-    monitored = monitored_of(density, plan)
-    if isinstance(kernel, NUTS):
-        monitored = replace(monitored, improper=properness(density, monitored.names, threads(cores)))
-    resumed = isinstance(points, int)
-    places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
-    count, search = len(places), None
-    if plan.modes:
-        search = search_of(density, monitored, seed, threads(cores), written)
-        places, monitored = places if resumed else search.spread(places), search.watched(monitored)
-    return launch(
-        DivisibleDensity(density),
-        kernel,
-        places,
-        plan,
-        seed=seed,
-        cores=cores,
-        threads_per_chain=threads_per_chain,
-        chunks=density.chunks,
-        monitored=monitored,
-        operations=density.operations,
-        work=density.work,
-        other_coordinates=other_coordinates,
-        curvature=cache(partial(_curvature, density, threads(cores))),
-        starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
-        executor=executor,
-        portable=None if executor is None else Portable(density),
-    )
+
+    kernel: Kernel
+    seed: int
+    cores: int | None = None
+    threads_per_chain: int | None = None
+    written: Model | None = None
+    executor: Any = None
+
+    def leg(
+        self,
+        density: ModelDensity,
+        points: Floats | int,
+        plan: ModelPlan,
+        other_coordinates: OtherCoordinates | None,
+    ) -> Leg:
+        """See `Mover`. Where separate modes are to be looked for, that happens here, and points are moved to them."""
+        seed, usable = self.seed, threads(self.cores)
+        monitored = monitored_of(density, plan)
+        if isinstance(self.kernel, NUTS):
+            monitored = replace(monitored, improper=properness(density, monitored.names, usable))
+        resumed = isinstance(points, int)
+        places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
+        count, search = len(places), None
+        if plan.modes and may_have_modes(density):
+            search = search_of(density, monitored, seed, usable, self.written)
+            places, monitored = places if resumed else search.spread(places), search.watched(monitored)
+        return new_leg(
+            DivisibleDensity(density),
+            self.kernel,
+            places,
+            plan,
+            seed=seed,
+            cores=self.cores,
+            threads_per_chain=self.threads_per_chain,
+            chunks=density.chunks,
+            monitored=monitored,
+            operations=density.operations,
+            work=density.work,
+            other_coordinates=other_coordinates,
+            curvature=cache(partial(_curvature, density, usable)),
+            starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
+            executor=self.executor,
+            portable=None if self.executor is None else Portable(density),
+        ).of(density)
 
 
 class Portable:

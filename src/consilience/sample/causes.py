@@ -27,8 +27,8 @@ from consilience.record import Record, replace
 from consilience.run.verdicts import FORECAST_SIZE, Verdict, energy_is_low
 
 if TYPE_CHECKING:
-    from consilience.run import Run
-    from consilience.sample.work import Work
+    from consilience.run import RunResult
+    from consilience.sample.model_run import ModelRun
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,28 +74,28 @@ class Cause(Record):
     harmless: bool = False
 
 
-def explained(work: Work, run: Run) -> Run:
+def explained(run: ModelRun, result: RunResult) -> RunResult:
     """The run, its verdict with the cause of its trouble and what to write; as it was where it has none."""
-    verdict = run.verdict
-    if not work.plan.checks or not run.draws.shape[1] or FAILURES:  # what Python functions raised is said already
-        return run
-    cause = cause_of(work, run)
+    verdict = result.verdict
+    if not run.plan.checks or not result.draws.shape[1] or FAILURES:  # what Python functions raised is said already
+        return result
+    cause = cause_of(run, result)
     if cause is None:
-        return run
+        return result
     parts = [verdict.reason, cause.said]
     if cause.harmless and verdict.status == "not_converged" and verdict.divergences:
-        missed = work.running.monitored.missed  # not asked of draws that diverged
-        if missed is None or not missed(run.draws):
-            return replace(run, verdict=Verdict("converged", cause.said, advice=cause.advice))
+        missed = run.monitored.missed  # not asked of draws that diverged
+        if missed is None or not missed(result.draws):
+            return replace(result, verdict=Verdict("converged", cause.said, advice=cause.advice))
     reason = "; ".join(
         filter(None, reversed(parts) if cause.kind == "few" else parts)
     )  # what comes of few draws is less
-    return replace(run, verdict=replace(verdict, reason=reason, advice=cause.advice))
+    return replace(result, verdict=replace(verdict, reason=reason, advice=cause.advice))
 
 
-def cause_of(work: Work, run: Run) -> Cause | None:
+def cause_of(run: ModelRun, result: RunResult) -> Cause | None:
     """The first cause that the evidence shows; None where it shows none."""
-    evidence = Symptoms(work, run)
+    evidence = Symptoms(run, result)
     with np.errstate(all="ignore"):
         return next(filter(None, (look(evidence) for look in LOOKS)), None)
 
@@ -103,22 +103,22 @@ def cause_of(work: Work, run: Run) -> Cause | None:
 class Symptoms:
     """What a run left, as the looks for causes need it."""
 
-    def __init__(self, work: Work, run: Run) -> None:
-        self.work, self.run = work, run
-        self.density, self.model = work.density, work.density.model
+    def __init__(self, run: ModelRun, result: RunResult) -> None:
+        self.run, self.result = run, result
+        self.density, self.model = run.density, run.density.model
         self.stretches = self.density.layout.stretches
-        self.names = work.running.monitored.names
-        self.verdict: Verdict = run.verdict
-        chains, count, dimension = run.draws.shape
-        stride = max(1, -(-chains * count // MOST_DRAWS), -(-run.draws.size // MOST_NUMBERS))
-        self.chains = run.draws[:, ::stride]
+        self.names = run.monitored.names
+        self.verdict: Verdict = result.verdict
+        chains, count, dimension = result.draws.shape
+        stride = max(1, -(-chains * count // MOST_DRAWS), -(-result.draws.size // MOST_NUMBERS))
+        self.chains = result.draws[:, ::stride]
         self.draws: Floats = self.chains.reshape(-1, dimension)
         self.begins, self.ends = (
-            np.concatenate([getattr(d, name) for d in run.divergences] or [np.empty((0, dimension))])
+            np.concatenate([getattr(d, name) for d in result.divergences] or [np.empty((0, dimension))])
             for name in ("begins", "ends")
         )
         self.total = chains * count
-        self.left = int(min(MOST_EVALUATIONS, max(LEAST_EVALUATIONS, SHARE * sum(run.evaluations))))
+        self.left = int(min(MOST_EVALUATIONS, max(LEAST_EVALUATIONS, SHARE * sum(result.evaluations))))
         self.discrete = np.repeat([not s.variable.continuous for s in self.stretches], [s.size for s in self.stretches])
 
     def logp(self, point: Floats) -> float:
@@ -181,16 +181,16 @@ class Symptoms:
     @cached_property
     def levels(self) -> Floats:
         """Log densities of the draws, one after the other; empty where the sampler has none."""
-        kept = self.run.statistics.get("lp")
-        if kept is None or np.shape(kept) != self.run.draws.shape[:2]:
+        kept = self.result.statistics.get("lp")
+        if kept is None or np.shape(kept) != self.result.draws.shape[:2]:
             return np.empty(0)
-        stride = -(-self.run.draws.shape[1] // self.chains.shape[1])
+        stride = -(-self.result.draws.shape[1] // self.chains.shape[1])
         return np.asarray(kept, float)[:, ::stride].ravel()
 
     @cached_property
     def low_energy(self) -> bool:
         """Whether a chain moves too slowly between energies."""
-        energies = self.run.statistics.get("energy")
+        energies = self.result.statistics.get("energy")
         return energies is not None and energy_is_low(list(np.asarray(energies, float)))
 
     @cached_property
@@ -230,7 +230,7 @@ class Symptoms:
 
 def few_draws(evidence: Symptoms) -> Cause | None:
     """Too few draws to judge anything by."""
-    count = evidence.run.draws.shape[1]
+    count = evidence.result.draws.shape[1]
     if count >= FEWEST_DRAWS:
         return None
     return Cause(
@@ -244,7 +244,7 @@ def few_draws(evidence: Symptoms) -> Cause | None:
 def improper(evidence: Symptoms) -> Cause | None:
     """No normalisation: the verdict says so, and of which coordinates."""
     reason, said = evidence.verdict.reason, ""
-    look = evidence.work.running.monitored.improper
+    look = evidence.run.monitored.improper
     if "max_time" in reason and look is not None:  # such a run was not asked
         reason = said = look(evidence.chains)
     if not reason.startswith("the posterior seems to be improper"):
@@ -490,7 +490,7 @@ def neck(evidence: Symptoms) -> Cause | None:
             slow = (low or worst.partition("[")[0] == scale) and _follows_energy(evidence, scale)
             if evidence.lowest(scale) > -SIGNIFICANT and not slow:
                 continue
-            rewritten = name in (evidence.work.plan.all_centredness or {})
+            rewritten = name in (evidence.run.plan.coordinates.all_centredness or {})
             where = f"the neck of `{scale}`: where it is small, `{name}` has little room, and steps are too large there"
             if rewritten:
                 return Cause(
@@ -511,7 +511,7 @@ def neck(evidence: Symptoms) -> Cause | None:
 
 def _hierarchies(evidence: Symptoms) -> Iterator[tuple[str, list[str]]]:
     """Variables with scales that are estimated, too, and the names of what these are made of."""
-    written = evidence.work.model
+    written = evidence.run.model
     nodes = {v.name: v for v in written.free}
     for name in centred_hierarchies(written):
         bound = distribution_of(nodes[name].node)
@@ -638,7 +638,7 @@ def dependence(evidence: Symptoms) -> Cause | None:
 
 def hierarchy(evidence: Symptoms) -> Cause | None:
     """A few divergences, too few to tell a place, beside a scale that is estimated."""
-    rewritten = evidence.work.plan.all_centredness or {}
+    rewritten = evidence.run.plan.coordinates.all_centredness or {}
     names = [name for name, _ in _hierarchies(evidence) if name not in rewritten]
     if not len(evidence.begins) or not names:
         return None
@@ -651,7 +651,7 @@ def hierarchy(evidence: Symptoms) -> Cause | None:
 def steps(evidence: Symptoms) -> Cause | None:
     """Divergences without another cause: the curvature changes, and steps are too large somewhere."""
     count = len(evidence.begins)
-    before = evidence.run.diverged
+    before = evidence.result.diverged
     if count < FEWEST and before is None:
         return None
     helped = ""
@@ -670,7 +670,7 @@ def slow(evidence: Symptoms) -> Cause | None:
     """Nothing but too few effective draws."""
     if evidence.verdict.status != "not_converged" or not evidence.verdict.worst:
         return None
-    stuck = evidence.run.check is not None and evidence.run.check.ess < FORECAST_SIZE
+    stuck = evidence.result.check is not None and evidence.result.check.ess < FORECAST_SIZE
     said = "the posterior may be improper, or the chains are stuck" if stuck else ""
     return Cause("draws", (), said, "Draw longer: `result.extend(target_ess=…)`.")
 

@@ -12,32 +12,32 @@ from consilience.diagnostics.convergence import from_statistics
 from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
 from consilience.inference import CompoundStep
 from consilience.record import replace
-from consilience.run import Run
+from consilience.run import RunResult
 from consilience.run.lock_step import ChEES
 
 if TYPE_CHECKING:
-    from consilience.sample.work import Work
+    from consilience.sample.model_run import ModelRun
 
 MOST_SAID: Final = 2000  # characters of a reason that are shown
 
 
-def warn(work: Work, run: Run, stacklevel: int) -> None:
+def warn(run: ModelRun, result: RunResult, stacklevel: int) -> None:
     """Say what is to be known of the run; only a converged one is silent.
 
     Raises SamplingError where a Python function broke its declaration, so that the density was another one.
     """
-    if run.interrupted:
-        print(f"Sampling was interrupted: the first {run.draws.shape[1]} draws of each chain are kept.")
-    elif run.verdict.status == "interrupted":  # by what happened to the workers
-        message = f"the run was cut short: {run.verdict.reason}. {way_on(work)}"
+    if result.interrupted:
+        print(f"Sampling was interrupted: the first {result.draws.shape[1]} draws of each chain are kept.")
+    elif result.verdict.status == "interrupted":  # by what happened to the workers
+        message = f"the run was cut short: {result.verdict.reason}. {way_on(run)}"
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
-    for note in (*run.notes, *work.notes):
+    for note in (*result.notes, *run.notes):
         warnings.warn(f"{note.removesuffix('.')}.", ConsilienceWarning, stacklevel=stacklevel + 1)
-    for name in run.constants:
+    for name in result.constants:
         message = f"`{name}` has the same value in all draws; it is not watched."
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
-    if work.checkpoint is not None and work.checkpoint.fault is not None:
-        message = f"the checkpoint was not written to the end: {work.checkpoint.fault}"
+    if run.keep is not None and run.keep.fault is not None:
+        message = f"the checkpoint was not written to the end: {run.keep.fault}"
         warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
     broken = next((error for error in FAILURES if isinstance(error, ConsilienceError)), None)
     if broken is not None:
@@ -48,17 +48,17 @@ def warn(work: Work, run: Run, stacklevel: int) -> None:
     raised = failures()
     if raised:
         warnings.warn(raised, ConsilienceWarning, stacklevel=stacklevel + 1)
-    if not work.plan.checks or (not run.draws.shape[1] and run.interrupted):
+    if not run.plan.checks or (not result.draws.shape[1] and result.interrupted):
         return
-    for message in findings(work, run):
+    for message in findings(run, result):
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 
-def way_on(work: Work) -> str:
+def way_on(run: ModelRun) -> str:
     """How a run goes on that lost its workers."""
-    if work.checkpoint is None:
+    if run.keep is None:
         return "With `save=pm.Save(checkpoint=…)` a run that lost its workers goes on by `pm.resume(…, executor=…)`."
-    return f"Go on with `pm.resume({str(work.checkpoint.path)!r}, executor=…)`."
+    return f"Go on with `pm.resume({str(run.keep.path)!r}, executor=…)`."
 
 
 def failures() -> str:
@@ -74,10 +74,10 @@ def failures() -> str:
     return said
 
 
-def findings(work: Work, run: Run) -> Iterable[str]:
+def findings(run: ModelRun, result: RunResult) -> Iterable[str]:
     """Why the draws should not be trusted as they are: the verdict, its cause and what to write (`causes`)."""
-    verdict = run.verdict
-    if work.ended and verdict.reason:  # words of a file, which may come from anywhere
+    verdict = result.verdict
+    if run.was_over and verdict.reason:  # words of a file, which may come from anywhere
         from consilience.output.storage.plain_values import quoted  # few runs are resumed
 
         reason, advice = quoted(verdict.reason, MOST_SAID), verdict.advice and quoted(verdict.advice, MOST_SAID)
@@ -100,10 +100,10 @@ def findings(work: Work, run: Run) -> Iterable[str]:
             yield (
                 f"The run has not converged: {verdict.reason}. The draws should not be trusted as they are. {advice}"
             ).rstrip()
-    if run.draws.shape[1]:
+    if result.draws.shape[1]:
         # Energies of chains in lock step were judged all together: each alone may be too short to tell.
-        judged = {"energy"} if isinstance(work.kernel, ChEES | CompoundStep) else set()
-        statistics = {name: values for name, values in run.statistics.items() if name not in judged}
+        judged = {"energy"} if isinstance(run.kernel, ChEES | CompoundStep) else set()
+        statistics = {name: values for name, values in result.statistics.items() if name not in judged}
         for finding in from_statistics(statistics, "" if advice else None):
             words = {"divergences": "diverge", "ebfmi": "E-BFMI", "treedepth": "tree depth"}[finding.kind]
             if words not in said:

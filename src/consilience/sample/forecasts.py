@@ -40,9 +40,10 @@ def forecast(
 ) -> Any:
     """Draw the periods behind the data, for every draw of the posterior.
 
-    Series go on from their last values and states: autoregressions, random walks, GARCH series, and loops of
-    `CustomDist(dist=)` that return a scan. Observed variables that depend on such a series, or on data along time, are
-    drawn given its later values. `pm.sample_posterior_predictive` draws the series anew from its beginning instead.
+    Series go on from their last values and states: autoregressions, random walks, GARCH series, state spaces, and loops
+    of `CustomDist(dist=)` that return a scan. Gaussian processes at places that are `pm.Data` go on given their values
+    so far. Observed variables that depend on such a series, or on data along time, are drawn given its later values.
+    `pm.sample_posterior_predictive` draws the series anew from its beginning instead.
 
     Parameters
     ----------
@@ -104,7 +105,10 @@ def forecast(
         )
     lengths = slot_values(owner)[3]
     dim, past = _time(owner, names, lengths)
-    horizon = Horizon(dim, past, periods)
+    lengths_along = [owner.dim_length(dim)] if dim is not None else []
+    lengths_along += [owner.data[name].static_shape[0] for name in exog or {} if name in owner.data]
+    symbols = frozenset(symbol for n in lengths_along if (symbol := dimension.as_symbol(n)) is not None)
+    horizon = Horizon(dim, past, periods, symbols)
     later = {name: _whole(owner, name, values, horizon) for name, values in (exog or {}).items()}
     given = _labels(owner, horizon, coords)
     draws = Given.of(owner, result, sample_dims)
@@ -140,7 +144,8 @@ def forecast(
 def _time(model: Model, names: Sequence[str], lengths: Any) -> tuple[str | None, int]:
     """The dimension of time and the number of times with data: those of a series, else of what is observed."""
     series = {node: axis_of(rv) for node, rv in series_of(model).items()}
-    for node, axis in {**series, **{v.node: 0 for v in model.observed if v.node.ndim}}.items():
+    others = {v.node: 0 for v in model.observed if v.node.ndim and v.node not in series}
+    for node, axis in {**series, **others}.items():
         length = dimension.substitute(node.static_shape[axis], lengths)
         own = model.dims_of.get(str(name_of(node)))
         if isinstance(length, int):

@@ -1,6 +1,6 @@
 """`pm.sample(backend="jax")`: a model's chains in lock step on one device. Needs JAX.
 
-A model and what is asked of the run enter, a run that can be started leaves. Keywords without meaning here are refused.
+A model and what is asked of the run enter, a leg of the run leaves. Keywords without meaning here are refused.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from consilience.model.programs import KEPT
 from consilience.model.signature import signature
 from consilience.model.trees import refuse_trees
 from consilience.model.warm_start import is_result
-from consilience.run import Running
+from consilience.record import Record
+from consilience.run.course import Leg
 from consilience.run.engine import superchains_of
 from consilience.run.lock_step import ChEES
 from consilience.run.threads.thread_pool import threads
-from consilience.sample.beginning import Floats, OtherCoordinates, search_of
+from consilience.sample.beginning import Floats, OtherCoordinates, may_have_modes, search_of
 from consilience.sample.groups import Save, Tuning
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
@@ -30,7 +31,7 @@ except Exception as error:  # it may be there and broken, which the rest of the 
     package, command = "JAX, which computes chains in lock step,", "pip install 'consilience[jax]'"
     raise MissingPackageError.of(package, command, error) from error
 
-from consilience.run.lock_step.engine import launch
+from consilience.run.lock_step.engine import new_leg
 
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
@@ -83,34 +84,38 @@ def check(density: ModelDensity) -> None:
         raise ModelError(f"chains in lock step move along gradients: {density.without_gradient}")
 
 
-def in_lock_step(
-    density: ModelDensity,
-    points: Floats | int,
-    plan: ModelPlan,
-    other_coordinates: OtherCoordinates | None,
-    *,
-    kernel: ChEES,
-    chains: int,
-    seed: int,
-    device: Any,
-    climb: bool,
-) -> Running:
-    """A run of so many chains from these points (point, coordinate), moved to separate modes; see `beginning.Begin`."""
-    assert not isinstance(points, int)  # such runs are not resumed
-    monitored = monitored_of(density, plan)
-    if plan.modes:
-        search = search_of(density, monitored, seed, threads(None))
-        points, monitored = search.spread(points), search.watched(monitored)
-    return launch(
-        function_of(density),
-        kernel,
-        points,
-        plan,
-        chains=chains,
-        seed=seed,
-        monitored=monitored,
-        device=device,
-        climb=climb,
-        other_coordinates=other_coordinates,
-        work=density.work,
-    )
+class InLockStep(Record, eq=False):
+    """So many chains in lock step on one device; see `beginning.Mover` and `run.lock_step.engine.new_leg`."""
+
+    kernel: ChEES
+    chains: int
+    seed: int
+    device: Any
+    climb: bool
+
+    def leg(
+        self,
+        density: ModelDensity,
+        points: Floats | int,
+        plan: ModelPlan,
+        other_coordinates: OtherCoordinates | None,
+    ) -> Leg:
+        """See `Mover`: from these points (point, coordinate), moved to separate modes."""
+        assert not isinstance(points, int)  # such runs are not resumed
+        monitored = monitored_of(density, plan)
+        if plan.modes and may_have_modes(density):
+            search = search_of(density, monitored, self.seed, threads(None))
+            points, monitored = search.spread(points), search.watched(monitored)
+        return new_leg(
+            function_of(density),
+            self.kernel,
+            points,
+            plan,
+            chains=self.chains,
+            seed=self.seed,
+            monitored=monitored,
+            device=self.device,
+            climb=self.climb,
+            other_coordinates=other_coordinates,
+            work=density.work,
+        ).of(density)

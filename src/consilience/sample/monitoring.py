@@ -35,7 +35,7 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
     to 32 in all; others, unless they are named, cannot be told from their coordinates, or cost more than they tell.
     """
     model = density.model
-    written = (*(plan.centredness or ()), *(plan.fields or ()))
+    written = tuple(plan.coordinates.all_centredness)
     shown = {f"{name}_raw": f"standardized {name}" for name in written}
     shown |= {f"{name}_init_raw": f"standardized start of {name}" for name in written}
     names = tuple(coordinate_names(density, shown))
@@ -47,7 +47,8 @@ def monitored_of(density: ModelDensity, plan: ModelPlan) -> Monitored:
             f"{[v.name for v in model.free] + list(derived)}."
         )
     left = MOST_ELEMENTS
-    drawn_again = [v.name for v in model.marginalized if v.name in derived]
+    again = {*(v.name for v in model.marginalized), *plan.coordinates.marginalized}
+    drawn_again = [name for name in derived if name in again]
     named = dict.fromkeys((*plan.monitor, *written))
     for name in drawn_again:
         size = math.prod(density.shape_of(name)[0])

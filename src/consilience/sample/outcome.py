@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import xarray
 
     from consilience.model.model import Model
+    from consilience.sample.model_run import ModelRun
     from consilience.sample.report import Account
     from consilience.sample.tree import Posterior
-    from consilience.sample.work import Work
 
 WIDTH: Final = 100
 INDENT: Final = 20
@@ -191,13 +191,13 @@ class Outcome:
             return cast("Posterior", self)
         if asked is not None and not isinstance(asked, Real):
             raise SamplingError(f"`extend` takes a number of effective draws or a tree, got {type(asked).__name__}.")
-        work: Work | None = getattr(self, "_work", None)
-        if work is None:
+        run: ModelRun | None = getattr(self, "_run", None)
+        if run is None:
             raise SamplingError(
                 "only the result that `pm.sample` returned can be extended, not one read from disk or derived from "
                 "it; sample with `save=pm.Save(checkpoint=…)` and go on with `pm.resume`."
             )
-        return work.extend(cast("float | None", asked), draws, max_draws, max_time, progressbar)
+        return run.extend(cast("float | None", asked), draws, max_draws, max_time, progressbar)
 
     def challenge(
         self,

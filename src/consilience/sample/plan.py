@@ -14,6 +14,7 @@ from consilience.inference import Kernel
 from consilience.native import target
 from consilience.record import as_plain, field_names
 from consilience.run import RunPlan
+from consilience.sample.coordinates import ChainCoordinates
 from consilience.sample.step_methods import title
 
 LARGE: Final = 60  # elements of a variable that is integrated out without being named
@@ -29,11 +30,8 @@ class ModelPlan(RunPlan):
     lazily       whether deterministics are computed when they are looked at
     modes        whether separate modes are looked for
     noise        half the width of the noise around the support points that chains begin with; 0: points are given
-    marginalized names of the variables that are summed or integrated out while chains move, and drawn again from draws
-    summed_values how many values of such without end are summed, by name, as draws came near to where fewer would end
-    centredness  of hierarchies that are partially non-centred, as numbers or lists by name; None: there are none
-    fields       that move in units of their scale: the centredness and middle of each by name; None: there are none
     store        where the draws are written to
+    coordinates  that chains move in
     """
 
     names: tuple[str, ...] = ()
@@ -43,16 +41,8 @@ class ModelPlan(RunPlan):
     lazily: bool = True
     modes: bool = False
     noise: float = 0.0
-    marginalized: tuple[str, ...] = ()
-    summed_values: Mapping[str, int] | None = None
-    centredness: Mapping[str, Any] | None = None
-    fields: Mapping[str, Any] | None = None
     store: str | None = None
-
-    @property
-    def all_centredness(self) -> dict[str, Any]:
-        """Of hierarchies and of fields, by name."""
-        return {**(self.centredness or {}), **{name: degree for name, (degree, _) in (self.fields or {}).items()}}
+    coordinates: ChainCoordinates = ChainCoordinates()
 
     @property
     def of_the_run(self) -> dict[str, Any]:
@@ -62,8 +52,10 @@ class ModelPlan(RunPlan):
 
     @property
     def of_the_result(self) -> dict[str, Any]:
-        """The rest, as plain values."""
-        return {name: value for name, value in as_plain(self).items() if name not in RUN}
+        """The rest, as plain values, the coordinates among them one by one."""
+        rest = {name: value for name, value in as_plain(self).items() if name not in RUN}
+        coordinates = rest.pop("coordinates")
+        return {**rest, **coordinates}
 
 
 RUN = field_names(RunPlan)
@@ -75,7 +67,9 @@ def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
     lists = {name: tuple(value) for name, value in saved.items() if isinstance(value, list)}
     if not all(isinstance(word, str) for words in lists.values() for word in words):
         raise TypeError("the names of variables are no text")
-    return ModelPlan(**{**saved, **lists})
+    made = {**saved, **lists}
+    coordinates = ChainCoordinates(**{name: made.pop(name) for name in field_names(ChainCoordinates) if name in made})
+    return ModelPlan(**made, coordinates=coordinates)
 
 
 def identity(

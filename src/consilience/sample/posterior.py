@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from consilience.diagnostics.stopping_rule import StoppingRule
@@ -12,25 +11,25 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.ir import Node
+from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model, modelcontext
 from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
-from consilience.record import replace
 from consilience.run import RunPlan
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
 from consilience.sample import keywords
 from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
 from consilience.sample.background import delivered
-from consilience.sample.beginning import Begin, on_threads
+from consilience.sample.beginning import Mover, OnThreads
 from consilience.sample.compiling import compiled, prepare_sampler
-from consilience.sample.groups import REMEDIES, SPELLED, Save, Stop, Tuning, whole
-from consilience.sample.monitoring import angular_coordinates
+from consilience.sample.coordinates import ChainCoordinates, rewritten
+from consilience.sample.groups import MODES, REMEDIES, SPELLED, Save, Stop, Tuning, whole
+from consilience.sample.model_run import WIDE, ModelRun
 from consilience.sample.plan import LARGE, ModelPlan, identity
 from consilience.sample.step_methods import assigned
-from consilience.sample.work import WIDE, Work, rewritten
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
 
@@ -52,32 +51,32 @@ def sample(
     *,
     tune: int | None = None,
     chains: int | None = None,
-    cores: int | None = None,
-    threads_per_chain: int | None = None,
     random_seed: Any = None,
-    progressbar: bool | str = True,
-    step: Kernel | Sequence[Kernel] | None = None,
+    model: Model | None = None,
     var_names: Sequence[str] | None = None,
     initvals: StartingValues = None,
-    init: str = "lbfgs",
-    target_accept: float = 0.8,
-    max_treedepth: int = 10,
-    jitter_max_retries: int = 100,
+    stop: Stop | None = None,
+    save: Save | None = None,
+    progressbar: bool | str = True,
+    callback: Callable[..., Any] | None = None,
+    blocking: bool = True,
+    watch: bool = False,
     discard_tuned_samples: bool = True,
     compute_convergence_checks: bool = True,
     idata_kwargs: Mapping[str, Any] | None = None,
-    callback: Callable[..., Any] | None = None,
-    model: Model | None = None,
-    stop: Stop | None = None,
+    step: Kernel | Sequence[Kernel] | None = None,
+    target_accept: float = 0.8,
+    max_treedepth: int = 10,
+    init: str = "lbfgs",
+    jitter_max_retries: int = 100,
     tuning: Tuning | None = None,
     remedies: Sequence[str] = REMEDIES,
     integrate: bool | str | Node | Sequence[str | Node] = True,
-    save: Save | None = None,
-    blocking: bool = True,
     nuts: Mapping[str, Any] | None = None,
+    cores: int | None = None,
+    threads_per_chain: int | None = None,
     backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
-    watch: bool = False,
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
@@ -87,44 +86,40 @@ def sample(
     draws in bulk and tails and the chains agree (see `Stop`). Give `draws` and `tune` to fix the length instead, as in
     PyMC.
 
+    The parameters from `draws` to `idata_kwargs` say what is asked; few runs need more. Those from `step` on say how it
+    is done: the defaults choose it from the model, and `cores`, `threads_per_chain` and `executor` have no part in the
+    draws.
+
     Parameters
     ----------
     draws, tune : int, optional
         Kept draws per chain, and tuning draws before them.
     chains : int, optional
         Number of chains, 4 by default.
-    cores : int, optional
-        Largest number of threads; by default all processors of this process. The draws do not depend on it.
-    threads_per_chain : int, optional
-        Threads for one evaluation of a log density that takes 100 microseconds or more: its rows are cut into chunks.
-        By default the threads that the chains leave idle. The draws do not depend on it. A warning says if nothing can
-        be cut.
     random_seed : int, sequence of int or Generator, optional
         Seed, sequence of integers, `numpy.random.Generator` or `RandomState`; a fresh seed by default. The result keeps
         it in its attributes.
-    progressbar : bool or str, default True
-        Whether to show progress. PyMC's words, such as 'combined+stats', show what True shows.
-    step : Kernel or sequence of Kernel, optional
-        Step methods to use instead of NUTS, such as `pm.HamiltonianMC()` or `pm.Metropolis()`; each chain then tunes
-        alone. Without a step method, discrete variables are summed out if possible and drawn afterwards, and so are
-        continuous variables that act only through comparisons, such as `tau` in `pm.math.switch(t < tau, a, b)`. The
-        attribute `marginalized` of the result names them, and `sample_stats.lp` is the log density summed over them.
+    model : Model, optional
+        The model; by default that of the enclosing `with` block.
     var_names : sequence of str, optional
         Variables to keep; all free variables and deterministics by default.
     initvals : mapping or sequence of mapping, optional
         Starting values by name (`tau`, or `tau_log__` on the unconstrained scale), or one mapping per chain; "prior" or
         "support_point" may stand in place of numbers. A result, of `pm.fit_pathfinder` or an earlier run, starts the
         chains at some of its draws.
-    init : str, default 'lbfgs'
-        How starting points are made. "lbfgs": starting values with wide noise, followed by some steps of L-BFGS.
-        "auto", "jitter+adapt_diag" and "jitter+adapt_diag_grad": starting values with noise. "adapt_diag": without
-        noise. "jitter+adapt_full" and "adapt_full": the same with a dense metric, unless `tuning` asks for another one.
-    target_accept : float, default 0.8
-        Mean acceptance probability that the step size is tuned for, between 0 and 1.
-    max_treedepth : int, default 10
-        Largest number of doublings of a trajectory.
-    jitter_max_retries : int, default 100
-        Attempts to find a starting point with a finite log density.
+    stop : Stop, optional
+        When the run ends: `pm.Stop(ess=400, rhat=1.01, max_draws=None, max_time=None, …)`.
+    save : Save, optional
+        What the run writes to disk: `pm.Save(checkpoint="run", store="run.zarr")`.
+    progressbar : bool or str, default True
+        Whether to show progress. PyMC's words, such as 'combined+stats', show what True shows.
+    callback : callable, optional
+        Called with the events of the run (`consilience.events`). A function with arguments `trace` and `draw` is called
+        once per kept draw, as in PyMC. It runs beside the chains; a KeyboardInterrupt that it raises ends the run.
+    blocking : bool, default True
+        False: return at once with a `BackgroundSampling`, whose `wait()` gives the result.
+    watch : bool, default False
+        True: show the run in a browser and print the address, see `docs/do/watching.md`.
     discard_tuned_samples : bool, default True
         False: keep the tuning draws in groups `warmup_…`.
     compute_convergence_checks : bool, default True
@@ -132,13 +127,21 @@ def sample(
     idata_kwargs : mapping, optional
         Groups to add: `{"log_likelihood": True}`, `{"log_prior": True}`, or `{"include_transformed": True}` for values
         on the unconstrained scale such as `tau_log__`.
-    callback : callable, optional
-        Called with the events of the run (`consilience.events`). A function with arguments `trace` and `draw` is called
-        once per kept draw, as in PyMC. It runs beside the chains; a KeyboardInterrupt that it raises ends the run.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    stop : Stop, optional
-        When the run ends: `pm.Stop(ess=400, rhat=1.01, max_draws=None, max_time=None, …)`.
+    step : Kernel or sequence of Kernel, optional
+        Step methods to use instead of NUTS, such as `pm.HamiltonianMC()` or `pm.Metropolis()`; each chain then tunes
+        alone. Without a step method, discrete variables are summed out if possible and drawn afterwards, and so are
+        continuous variables that act only through comparisons, such as `tau` in `pm.math.switch(t < tau, a, b)`. The
+        attribute `marginalized` of the result names them, and `sample_stats.lp` is the log density summed over them.
+    target_accept : float, default 0.8
+        Mean acceptance probability that the step size is tuned for, between 0 and 1.
+    max_treedepth : int, default 10
+        Largest number of doublings of a trajectory.
+    init : str, default 'lbfgs'
+        How starting points are made. "lbfgs": starting values with wide noise, followed by some steps of L-BFGS.
+        "auto", "jitter+adapt_diag" and "jitter+adapt_diag_grad": starting values with noise. "adapt_diag": without
+        noise. "jitter+adapt_full" and "adapt_full": the same with a dense metric, unless `tuning` asks for another one.
+    jitter_max_retries : int, default 100
+        Attempts to find a starting point with a finite log density.
     tuning : Tuning, optional
         How the chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
     remedies : str or sequence of str, default ('coordinates', 'steps', 'metric', 'jumps', 'modes')
@@ -164,20 +167,20 @@ def sample(
         inverse Gamma with normal data, Dirichlet with categories, …). True: large ones whose integral costs little
         beside what it saves; the result's attribute `integrated` tells which. False: none. Names: these, whatever it
         costs, and no others.
-    save : Save, optional
-        What the run writes to disk: `pm.Save(checkpoint="run", store="run.zarr")`.
-    blocking : bool, default True
-        False: return at once with a `BackgroundSampling`, whose `wait()` gives the result.
     nuts : mapping, optional
         `{"target_accept": …, "max_treedepth": …}` as in PyMC, and "jumps", a number of them.
+    cores : int, optional
+        Largest number of threads; by default all processors of this process. The draws do not depend on it.
+    threads_per_chain : int, optional
+        Threads for one evaluation of a log density that takes 100 microseconds or more: its rows are cut into chunks.
+        By default the threads that the chains leave idle. The draws do not depend on it. A warning says if nothing can
+        be cut.
     backend : {'llvm', 'jax'}, optional
         "llvm": chains on threads. "jax": hundreds or thousands of chains (128 by default) in lock step on one device,
         by ChEES-HMC. From 64 chains on they start at 16 points and are judged by nested R-hat, and
         `pm.Stop(min_draws=…)` counts for four chains: with more chains, each makes fewer draws before the first check.
     device : str, optional
         Device of JAX: "cpu", "gpu", "gpu:1"; by default its first, an accelerator if there is one.
-    watch : bool, default False
-        True: show the run in a browser and print the address, see `docs/do/watching.md`.
     executor : Executor, optional
         Runs the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
         MPI), a Dask client or `pm.cluster.ray()`. The draws are the same as on threads, whatever happens to the
@@ -229,10 +232,9 @@ def sample(
     >>> result.status
     'converged'
     """
-    rest = dict(pymc)
     groups = whole(stop, tuning, remedies, save)
     stop, tuning, save, may = groups.stop, groups.tuning, groups.save, groups.remedies
-    keywords.check("sample", rest, KEYWORDS, spelled=SPELLED)
+    keywords.check("sample", dict(pymc), KEYWORDS, spelled=SPELLED)
     owner = modelcontext(model)
     jumps: int | Literal["auto"] = "auto" if "jumps" in may else 0
     target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
@@ -245,8 +247,7 @@ def sample(
     metric = "dense" if init.endswith("full") and tuning.metric == "auto" else tuning.metric
     if jumps != "auto":
         whole_number("jumps", jumps, 0)
-    backend = "llvm" if backend is None else backend
-    one_of("backend", backend, BACKENDS)
+    one_of("backend", "llvm" if backend is None else backend, BACKENDS)
     lock_step = backend == "jax"
     if lock_step:
         if executor is not None:
@@ -258,25 +259,15 @@ def sample(
         )
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
-    summed: tuple[str, ...] = ()
     apart = type(executor).__name__ == "Shards"  # the rows are not here
-    if integrate is True and lock_step:  # other devices have no sparse factors, and need none where chains are many
-        integrate = False
-    if apart and not isinstance(integrate, bool):
-        raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
-    large = any(v.continuous and v.size >= LARGE for v in owner.free)
-    others = owner.has_steps() or (integrate and large if isinstance(integrate, bool) else True)
-    if (others and not apart) or not all(v.continuous for v in owner.free):
-        from consilience.sample import summing  # few models need it
-
-        summed, initvals = summing.eliminated(owner, step, initvals, False if apart else integrate)
+    summed, initvals = _eliminated(owner, step, initvals, integrate, apart=apart, lock_step=lock_step)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
-    climbing = init == "lbfgs"
-    free = initvals is None and climbing
-    alone = draws is None and free
-    other = centred_hierarchies(owner) or fields(owner) or standard_variables(owner)  # coordinates there may be
-    movable = "coordinates" in may and alone and bool(other) and not apart
+    climbing, jitter = init == "lbfgs", not init.startswith("adapt")
+    width = WIDE if climbing else 1.0
+    anywhere = climbing and initvals is None  # where chains begin is for the run to choose
+    judged = draws is None or compute_convergence_checks
+    movable = draws is None and anywhere and not apart and jumps in (0, "auto") and _has_other_coordinates(owner)
     plan = ModelPlan(
         draws=None if draws is None else whole_number("draws", draws, 1),
         tune=tune,
@@ -286,7 +277,7 @@ def sample(
         min_draws=RunPlan.min_draws if stop.min_draws is None else stop.min_draws,
         max_draws=stop.max_draws,
         pool=tuning.pool,
-        remedies=tuple(name for name in may if name != "modes" and (movable or name != "coordinates")),
+        remedies=tuple(name for name in may if name != MODES and (movable or name != "coordinates")),
         max_time=stop.max_time,
         window_budget=tuning.budget,
         keep_tuning=not discard_tuned_samples and (idata_kwargs or {}).get("save_warmup") is not False,
@@ -295,8 +286,10 @@ def sample(
         checks=compute_convergence_checks,
         extras=extras(idata_kwargs),
         lazily=save.deterministics == "lazy",
+        modes=MODES in may and anywhere and judged and not apart,
+        noise=width if jitter and initvals is None else 0.0,
         store=None if save.store is None else str(save.store),
-        marginalized=summed,
+        coordinates=ChainCoordinates(summed),
     )
     usual = LOCK_STEP_CHAINS if lock_step else DEFAULT_CHAINS
     chains = usual if chains is None else whole_number("chains", chains, 1)
@@ -314,34 +307,21 @@ def sample(
     )
     if not lock_step:
         prepare_sampler(default if step is None else None)
-    moved = rewritten(owner, plan)
+    moved = rewritten(owner, plan.coordinates)
     density, compile_seconds = compiled(moved)
     if apart:
         from consilience.sample.sharded import divided  # few runs need it
 
         density, executor = divided(density, executor, plan.extras, summed)
-    kernel: Kernel | ChEES
-    begin: Begin
+    mover: Mover
     if lock_step:
         together.check(density)
-        kernel = ChEES(target_accept)
-        begin = partial(together.in_lock_step, kernel=kernel, chains=chains, seed=seed, device=device, climb=climbing)
+        mover = together.InLockStep(ChEES(target_accept), chains, seed, device, climbing)
         starts = together.starting_points(chains, initvals)
     else:
+        written = owner if set(summed) - density.integrated.keys() else None
         kernel = assigned(moved, density, step, default)
-        begin = partial(
-            on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain,
-            written=owner if set(summed) - density.integrated.keys() else None, executor=executor,
-        )  # fmt: skip
-        starts = chains
-        if not isinstance(kernel, NUTS) or jumps not in (0, "auto"):
-            plan = replace(plan, remedies=tuple(name for name in plan.remedies if name != "coordinates"))
-    judged = draws is None or compute_convergence_checks
-    looked_for = "modes" in may and free and judged and not density.without_gradient and not apart
-    looked_for = looked_for and not any(v.has_trees for v in density.model.free)
-    plan = replace(plan, modes=looked_for and angular_coordinates(density) is None)
-    jitter, width = not init.startswith("adapt"), WIDE if climbing else 1.0
-    plan = replace(plan, noise=width if jitter and initvals is None else 0.0)
+        mover, starts = OnThreads(kernel, seed, cores, threads_per_chain, written, executor), chains
     try:
         points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     except InitialPointError:
@@ -349,25 +329,52 @@ def sample(
             starting_positions(compiled(owner)[0], starts, seed, initvals, jitter=jitter, attempts=attempts)
         raise
     keeper = None
-    if save.checkpoint is not None and isinstance(kernel, Kernel):
+    if save.checkpoint is not None and isinstance(mover.kernel, Kernel):
         from consilience.run import checkpoint as checkpoints
 
-        known = identity(signature(density), kernel, plan, chains, seed)
+        known = identity(signature(density), mover.kernel, plan, chains, seed)
         keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
-        work = Work(owner, density, kernel, plan, begin, points, compile_seconds, keeper)
+        run = ModelRun(owner, density, plan, mover, points, compile_seconds, keeper)
     except BaseException:
         if keeper is not None:
             keeper.close()  # or its lock would outlive the failed call
         raise
+    run.notes.extend(_notes(owner, density, step, threads_per_chain))
+    return delivered(run, callback, progressbar, overwrite=save.overwrite, blocking=blocking, watch=watch)
+
+
+def _eliminated(
+    model: Model, step: Any, initvals: Any, integrate: Any, *, apart: bool, lock_step: bool
+) -> tuple[tuple[str, ...], Any]:
+    """Names of the variables that are summed or integrated out, and starting values without them."""
+    if integrate is True and lock_step:  # other devices have no sparse factors, and need none where chains are many
+        integrate = False
+    if apart and not isinstance(integrate, bool):
+        raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
+    large = any(v.continuous and v.size >= LARGE for v in model.free)
+    others = model.has_steps() or (integrate and large if isinstance(integrate, bool) else True)
+    if not (others and not apart) and all(v.continuous for v in model.free):
+        return (), initvals
+    from consilience.sample import summing  # few models need it
+
+    return summing.eliminated(model, step, initvals, False if apart else integrate)
+
+
+def _has_other_coordinates(model: Model) -> bool:
+    """Whether there are coordinates that may suit draws better than the model's own."""
+    return bool(centred_hierarchies(model) or fields(model) or standard_variables(model))
+
+
+def _notes(model: Model, density: ModelDensity, step: Any, threads_per_chain: int | None) -> Iterator[str]:
+    """What is to be said at the end of a run besides its own findings."""
     if (threads_per_chain or 1) > 1 and density.chunks < 2:
-        work.notes.append(f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}.")
-    work.notes += density.notes()
-    continuous = [f"`{v.name}`" for v in owner.free if v.continuous]
+        yield f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}."
+    yield from density.notes()
+    continuous = [f"`{v.name}`" for v in model.free if v.continuous]
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
-        work.notes.append(f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}")
-    return delivered(work, callback, progressbar, overwrite=save.overwrite, blocking=blocking, watch=watch)
+        yield f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}"
 
 
 KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

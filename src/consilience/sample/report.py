@@ -39,6 +39,7 @@ PROMISES: Final = {
     "interrupted": "nothing: the run was stopped before it was judged",
     "completed": "nothing: convergence was not checked",
 }
+JUDGED: Final = ("converged", "converged_with_divergences", "not_converged", "chains_disagree")
 RESTARTS: Final = {
     "divergences": "steps diverged: the chains tuned again, to take smaller steps",
     "smallest steps": "divergences left a doubt: the chains tuned again, to take the smallest steps",
@@ -219,6 +220,11 @@ def _divergences(groups: Mapping[str, Any], attributes: Mapping[str, Any]) -> It
 def _regions(attributes: Mapping[str, Any]) -> Iterator[str]:
     known = _plain(attributes, "regions", {})
     if not known:
+        if str(attributes["status"]) in JUDGED:
+            yield (
+                "Separate regions of the posterior were not looked for, and chains that all begin in one of several do "
+                "not show the others."
+            )
         return
     sentences = re.split(r"(?<=\.) ", str(known["statement"]))
     yield " ".join(sorted(sentences, key=lambda s: not any(words in s for words in NOT_DONE)))
@@ -241,9 +247,12 @@ def _draws(attributes: Mapping[str, Any]) -> Iterator[str]:
     if check is None:
         return
     asked = "" if check["target_ess"] is None else f", {check['target_ess']:,.0f} asked for"
+    chance = ""
+    if check["passed"] and check["rhat"] > check["target_rhat"]:
+        chance = ", which is above it by chance: chains that agree differ as much in so few draws"
     yield (
         f"known least is `{check['ess_name']}`, with {check['ess']:,.0f} effective draws{asked}, and an R-hat of "
-        f"{check['rhat']:.3f}, {check['target_rhat']:.2f} allowed"
+        f"{check['rhat']:.3f}, {check['target_rhat']:.2f} asked for{chance}"
     )
 
 

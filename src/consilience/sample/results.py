@@ -29,14 +29,14 @@ from consilience.native.threads import NativeThreads
 from consilience.output.storage.datatree import LabelledArrays, labelled
 from consilience.output.storage.deferred import Deferred
 from consilience.record import as_plain
-from consilience.run import Run
+from consilience.run import RunResult
 from consilience.run.threads.thread_pool import usable_cores
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.outcome import Outcome
 
 if TYPE_CHECKING:
+    from consilience.sample.model_run import ModelRun
     from consilience.sample.tree import Posterior
-    from consilience.sample.work import Work
 
 Array = npt.NDArray[Any]
 
@@ -52,22 +52,22 @@ class Result(Outcome):
     that are set or deleted too. From then on the tree alone holds the arrays.
     """
 
-    __slots__ = ("__weakref__", "_groups", "_tree", "_work")
+    __slots__ = ("__weakref__", "_groups", "_run", "_tree")
 
     _groups: Mapping[str, LabelledArrays]
     _tree: Posterior | None
-    _work: Work | None
+    _run: ModelRun | None
 
     def __init__(
-        self, groups: Mapping[str, LabelledArrays], work: Work | None = None, tree: Posterior | None = None
+        self, groups: Mapping[str, LabelledArrays], run: ModelRun | None = None, tree: Posterior | None = None
     ) -> None:
-        for name, value in (("_groups", groups), ("_work", work), ("_tree", tree)):
+        for name, value in (("_groups", groups), ("_run", run), ("_tree", tree)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def around(cls, tree: Posterior) -> Result:
         """The result that is this tree."""
-        return cls({}, getattr(tree, "_work", None), tree)
+        return cls({}, getattr(tree, "_run", None), tree)
 
     @property
     def unbuilt(self) -> Mapping[str, LabelledArrays] | None:
@@ -84,7 +84,7 @@ class Result(Outcome):
         """
         with BUILDING:
             if self._tree is None:
-                object.__setattr__(self, "_tree", of_trees().of(self._groups, self._work))
+                object.__setattr__(self, "_tree", of_trees().of(self._groups, self._run))
                 object.__setattr__(self, "_groups", {})
             assert self._tree is not None
             return self._tree
@@ -198,29 +198,29 @@ for _name in ("contains", "iter", "len"):
 Mapping.register(Result)
 
 
-def tree(work: Work, run: Run) -> Posterior:
+def tree(run: ModelRun, result: RunResult) -> Posterior:
     """The draws and all that is known of the run."""
     began = time.perf_counter()
-    posterior = named(work, run.draws, work.plan.lazily)
-    about = attributes(work, run, time.perf_counter() - began)
-    model = work.model
+    posterior = named(run, result.draws, run.plan.lazily)
+    about = attributes(run, result, time.perf_counter() - began)
+    model = run.model
     groups = {
         "posterior": posterior,
-        "sample_stats": run.statistics,
+        "sample_stats": result.statistics,
         "observed_data": observed_data(model),
         "constant_data": constant_data(model),
     }
-    if work.plan.keep_tuning and run.warmup_draws.shape[1]:
+    if run.plan.keep_tuning and result.warmup_draws.shape[1]:
         groups |= {
-            "warmup_posterior": named(work, run.warmup_draws, work.plan.lazily),
-            "warmup_sample_stats": run.warmup_statistics,
+            "warmup_posterior": named(run, result.warmup_draws, run.plan.lazily),
+            "warmup_sample_stats": result.warmup_statistics,
         }
-    coords = {**model.coords, "chain": list(run.chains)}
+    coords = {**model.coords, "chain": list(result.chains)}
     # For type checkers it is what it says it is.
-    return cast("Posterior", Result(labelled(groups, coords, model.named_vars_to_dims, about), work))
+    return cast("Posterior", Result(labelled(groups, coords, model.named_vars_to_dims, about), run))
 
 
-def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
+def named(run: ModelRun, draws: Array, lazily: bool = False) -> dict[str, Any]:
     """Draws (chain, draw, coordinate) as named arrays (chain, draw, …).
 
     Of very many numbers there is one copy: variables without a transform are parts of them that cannot be written to.
@@ -228,7 +228,7 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
     `lazily`: deterministics of known shape are computed when they are looked at.
     """
     chains, count, dimension = draws.shape
-    density, names = work.density, work.plan.names
+    density, names = run.density, run.plan.names
 
     def rows() -> Array:
         return np.ascontiguousarray(draws).reshape(chains * count, dimension)
@@ -252,8 +252,8 @@ def named(work: Work, draws: Array, lazily: bool = False) -> dict[str, Any]:
         lengths = {name: density.derived[name].static_shape for name in derived}
         found = expanded([name for name in derived if name in several or any(map(is_computed, lengths[name]))])
         arrays |= found | {name: deferred(density, draws, name) for name in derived if name not in found}
-    kept = {name: arrays[name] for name in work.plan.names}
-    if "include_transformed" in work.plan.extras:
+    kept = {name: arrays[name] for name in run.plan.names}
+    if "include_transformed" in run.plan.extras:
         owners = {s.key: s.variable.name for s in density.layout.stretches}
         for key, values in density.layout.transformed(rows()).items():
             if owners[key] in kept:
@@ -298,62 +298,62 @@ def in_parallel(function: Callable[[Array], Array], rows: Array) -> Array:
         return np.concatenate([function(first), *(future.result() for future in futures)])
 
 
-def attributes(work: Work, run: Run, expand_seconds: float) -> dict[str, object]:
+def attributes(run: ModelRun, result: RunResult, expand_seconds: float) -> dict[str, object]:
     """What explains the run and lets it be repeated."""
-    density = work.density
-    spent = max(sum(run.chain_seconds), 1e-12)
-    tuning = run.seconds * min(1.0, run.tuning_seconds / spent)
+    density = run.density
+    spent = max(sum(result.chain_seconds), 1e-12)
+    tuning = result.seconds * min(1.0, result.tuning_seconds / spent)
     # A density that was compiled before cost nothing now.
     build = 0.0
-    if work.compile_seconds >= density.compile_seconds:
-        build = min(density.graph_seconds, work.compile_seconds)
+    if run.compile_seconds >= density.compile_seconds:
+        build = min(density.graph_seconds, run.compile_seconds)
     return {
-        "status": run.verdict.status,
-        "reason": run.verdict.reason,
-        "worst": run.verdict.worst,
-        "advice": run.verdict.advice,
-        "gradients": sum(run.evaluations) + run.tuner_evaluations,
-        "gradients_warmup": run.tuning_evaluations,
-        "tuning_steps": run.tuned,
-        "retuned": int("divergences" in run.restarts),
-        "restarts": json.dumps(run.restarts),
-        "marginalized": json.dumps(work.plan.marginalized),
+        "status": result.verdict.status,
+        "reason": result.verdict.reason,
+        "worst": result.verdict.worst,
+        "advice": result.verdict.advice,
+        "gradients": sum(result.evaluations) + result.tuner_evaluations,
+        "gradients_warmup": result.tuning_evaluations,
+        "tuning_steps": result.tuned,
+        "retuned": int("divergences" in result.restarts),
+        "restarts": json.dumps(result.restarts),
+        "marginalized": json.dumps(run.plan.coordinates.marginalized),
         "integrated": json.dumps(density.integrated),
-        "centredness": json.dumps(work.plan.all_centredness),
-        "diverged_before": json.dumps(_diverged_before(run)),
-        "notes": json.dumps([*run.notes, *run.moves]),
-        "regions": json.dumps(_regions(work)),
-        "warmup_windows": json.dumps([as_plain(w) for w in run.windows]),
-        "last_check": json.dumps(None if run.check is None else as_plain(run.check)),
-        "metric_rank": run.rank,
-        "step_size": [t.step_size for t in run.tuning],
-        "seed": run.seed,
-        "superchains": run.superchains,
-        "sampler": type(work.kernel).__name__,
-        "settings": repr(work.kernel),
-        "options": json.dumps(work.plan.of_the_run),
+        "centredness": json.dumps(run.plan.coordinates.all_centredness),
+        "diverged_before": json.dumps(_diverged_before(result)),
+        "notes": json.dumps([*result.notes, *result.moves]),
+        "regions": json.dumps(_regions(run)),
+        "warmup_windows": json.dumps([as_plain(w) for w in result.windows]),
+        "last_check": json.dumps(None if result.check is None else as_plain(result.check)),
+        "metric_rank": result.rank,
+        "step_size": [t.step_size for t in result.tuning],
+        "seed": result.seed,
+        "superchains": result.superchains,
+        "sampler": type(run.kernel).__name__,
+        "settings": repr(run.kernel),
+        "options": json.dumps(run.plan.of_the_run),
         "vector_lanes": target.host().lanes,
         "processor": target.host().cpu,
         "blas": blas.kernel(),
         **({"rows_on_shards": json.dumps(density.elsewhere)} if density.elsewhere else {}),
-        "interrupted": int(run.interrupted),
-        "sampling_time": run.seconds,
+        "interrupted": int(result.interrupted),
+        "sampling_time": result.seconds,
         "time_build": build,
-        "time_compile": work.compile_seconds - build + work.running.waited_seconds,
+        "time_compile": run.compile_seconds - build + run.waited_seconds,
         "time_warmup": tuning,
-        "time_sampling": run.seconds - tuning,
-        "time_checks": run.check_seconds,
+        "time_sampling": result.seconds - tuning,
+        "time_checks": result.check_seconds,
         "time_deterministics": expand_seconds,
     }
 
 
-def _diverged_before(run: Run) -> dict[str, int] | None:
+def _diverged_before(result: RunResult) -> dict[str, int] | None:
     """Divergences for which draws were given up, and how many draws; None where there are none."""
-    seen = run.diverged
+    seen = result.diverged
     return None if seen is None else {"divergences": seen.divergences, "draws": seen.draws}
 
 
-def _regions(work: Work) -> dict[str, Any]:
+def _regions(run: ModelRun) -> dict[str, Any]:
     """What is known of separate regions; empty where none were looked for."""
-    known = work.running.supervisor.course.monitored.regions
+    known = run.monitored.regions
     return {} if known is None else known()

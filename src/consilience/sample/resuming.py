@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from consilience.output.storage.plain_values import quoted
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import delivered
-from consilience.sample.beginning import on_threads
+from consilience.sample.beginning import OnThreads
 from consilience.sample.compiling import compiled
+from consilience.sample.coordinates import rewritten
+from consilience.sample.model_run import ModelRun
 from consilience.sample.plan import ModelPlan, identity, plan_from
 from consilience.sample.step_methods import kernel_from
-from consilience.sample.work import Work, rewritten
 
 
 def resume(
@@ -100,12 +100,12 @@ def resume(
     with checkpoints.understood(path):
         plan = _with_store(plan_from(saved["options"], about), store, path)
         kernel = kernel_from(saved["kernel"])
-        moved = rewritten(owner, plan)
+        moved = rewritten(owner, plan.coordinates)
     density, compile_seconds = compiled(moved)
     if executor is not None:
         from consilience.sample.sharded import divided  # few runs need it
 
-        density, executor = divided(density, executor, plan.extras, plan.marginalized)
+        density, executor = divided(density, executor, plan.extras, plan.coordinates.marginalized)
     chains, seed = int(saved["chains"]), int(saved["seed"])
     present = identity(signature(density), kernel, plan, chains, seed)
     differences = list(checkpoints.differences({**saved, "options": present["options"]}, present))
@@ -115,24 +115,19 @@ def resume(
             "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     plan, about = replace(plan, max_time=max_time), {**about, "store": plan.store}
-    written = owner if set(plan.marginalized) - density.integrated.keys() else None
-    begin = partial(
-        on_threads, kernel=kernel, seed=seed, cores=cores, threads_per_chain=threads_per_chain, written=written,
-        executor=executor,
-    )  # fmt: skip
-    work = Work(owner, density, kernel, plan, begin, chains, compile_seconds)
-    work.notes += density.notes()
-    supervisor = work.running.supervisor
-    supervisor.keep = checkpoints.resume(path, saved, about, state, supervisor.course, supervisor.engine)
-    work.checkpoint, work.resumed, work.ended = supervisor.keep, True, state["verdict"] is not None
+    written = owner if set(plan.coordinates.marginalized) - density.integrated.keys() else None
+    mover = OnThreads(kernel, seed, cores, threads_per_chain, written, executor)
+    run = ModelRun(owner, density, plan, mover, chains, compile_seconds)
+    run.notes.extend(density.notes())
+    run.take_up(path, saved, about, state)
     here = checkpoints.arithmetic()
     if state["verdict"] is None and state["arithmetic"] != here:
-        work.notes.append(
+        run.notes.append(
             f"the run was begun with the arithmetic of {_listed(state['arithmetic'])} and goes on with that of "
             f"{_listed(here)}: its further draws are as good, but differ in their last digits from those it would have "
             "had there"
         )
-    return delivered(work, callback, progressbar, overwrite=False, blocking=blocking, watch=watch)
+    return delivered(run, callback, progressbar, overwrite=False, blocking=blocking, watch=watch)
 
 
 def _listed(arithmetic: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray
 
     from consilience.output.storage.zarr_store import ZarrStore
-    from consilience.sample.work import Work
+    from consilience.sample.model_run import ModelRun
 
 MOST_PICTURED: Final = 150  # variables of a model's picture
 MOST_NAMED: Final = 4  # coordinates at either end of a metric
@@ -53,28 +53,28 @@ class Storing:
         self.every = self.journal.every
 
     @classmethod
-    def create(cls, work: Work, path: str | Path, overwrite: bool) -> Storing:
+    def create(cls, run: ModelRun, path: str | Path, overwrite: bool) -> Storing:
         """A store for a run that begins, or goes on with the draws of its checkpoint; StorageError if it can't be."""
         from consilience.output.storage.zarr_store import ZarrStore
 
-        model, running = work.model, work.running
+        model = run.model
         groups = {}
-        if running.drawn:
-            so_far = running.so_far()
-            groups = {"posterior": named(work, so_far.draws), "sample_stats": dict(so_far.statistics)}
-        living = list(running.living)
+        if run.drawn:
+            so_far = run.so_far()
+            groups = {"posterior": named(run, so_far.draws), "sample_stats": dict(so_far.statistics)}
+        living = list(run.living)
         store = ZarrStore.create(
             path,
             chains=len(living),
             coords={**model.coords, "chain": living},
             dims=model.named_vars_to_dims,
-            attributes={"status": "running", "seed": running.seed, "run": work.name},
+            attributes={"status": "running", "seed": run.seed, "run": run.name},
             overwrite=overwrite,
             groups=groups,
-            goes_on=work.name if work.resumed else None,
+            goes_on=run.name if run.resumed else None,
         )
-        storing = cls(lambda: partial(named, copy.copy(work)), living, store)
-        storing.journal.about, storing.journal.seen = about(work), ProcessReport(work)
+        storing = cls(lambda: partial(named, copy.copy(run)), living, store)
+        storing.journal.about, storing.journal.seen = about(run), ProcessReport(run)
         return storing
 
     def again(self) -> None:
@@ -135,11 +135,11 @@ class Storing:
         )
 
 
-def about(work: Work) -> dict[str, Any]:
+def about(run: ModelRun) -> dict[str, Any]:
     """What a journal says of a run besides its events: which model, of what data."""
     from consilience.model.model_graph import model_graph  # few runs have a journal
 
-    model, density = work.model, work.density
+    model, density = run.model, run.density
     _, _, _, lengths = slot_values(model)
     graph = model_graph(model) if len(model.named) <= MOST_PICTURED else None
     return {
@@ -148,9 +148,10 @@ def about(work: Work) -> dict[str, Any]:
                             "edges": [list(edge) for edge in graph.edges]},
         "digest": digest_of_model(density),
         "observed": {v.name: list(known_shape(v.node.static_shape, lengths, v.name)) for v in model.observed},
-        "seed": work.running.seed,
-        "sampler": type(work.kernel).__name__,
-        "resumed": work.resumed,
+        "seed": run.seed,
+        "sampler": type(run.kernel).__name__,
+        "resumed": run.resumed,
+        "checkpoint": None if run.keep is None else str(run.keep.path),
     }  # fmt: skip
 
 
@@ -162,13 +163,13 @@ class ProcessReport:
     that the curvature gave, and the coordinates of the `smallest` and the `largest` scales, by name.
     """
 
-    def __init__(self, work: Work) -> None:
-        self.work = work
+    def __init__(self, run: ModelRun) -> None:
+        self.run = run
         self._told: object = None
 
     def __call__(self) -> dict[str, Any]:
         known: dict[str, Any] = {"processor": time.process_time(), **_of_the_process()}
-        course = self.work.running.supervisor.course
+        course = self.run.course
         tuner: Any = course.tuner
         while hasattr(tuner, "inner"):  # as in those of chains that jump
             tuner = tuner.inner

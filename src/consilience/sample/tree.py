@@ -14,7 +14,7 @@ from consilience.output.storage.datatree import LabelledArrays, nodes, storable_
 from consilience.sample.outcome import Outcome
 
 if TYPE_CHECKING:
-    from consilience.sample.work import Work
+    from consilience.sample.model_run import ModelRun
 
 
 class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # xarray's own __init_subclass__
@@ -24,13 +24,13 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
     in the attributes of their group `posterior`.
     """
 
-    __slots__ = ("_work",)
+    __slots__ = ("_run",)
 
     @classmethod
-    def of(cls, groups: Mapping[str, LabelledArrays], work: Work | None) -> Posterior:
+    def of(cls, groups: Mapping[str, LabelledArrays], run: ModelRun | None) -> Posterior:
         """A tree of these groups, with the run they come from."""
         result = cls(children=nodes(groups))
-        object.__setattr__(result, "_work", work)
+        object.__setattr__(result, "_run", run)
         return result
 
     def __repr__(self) -> str:  # type: ignore[override]  # xarray's has a parameter that nobody gives
@@ -42,7 +42,7 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
         state = object.__getstate__(self)
         if isinstance(state, tuple):
             contents, slots = state
-            return contents, {name: value for name, value in slots.items() if name != "_work"}
+            return contents, {name: value for name, value in slots.items() if name != "_run"}
         return state
 
     def to_netcdf(self, filepath: Any = None, *rest: Any, **settings: Any) -> Any:
@@ -79,7 +79,7 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
             try:
                 return super().__getattr__(name)
             except AttributeError:
-                older = import_module("consilience.older_names").today("result", name)  # loaded by mistakes alone
+                older = import_module("consilience.names.older_names").today("result", name)  # loaded by mistakes alone
                 if older is None:
                     raise
                 raise AttributeError(f"the result has no `{name}`: {older}.", name=name, obj=self) from None

@@ -6,22 +6,22 @@ states, components, residuals, forecasts and impulse responses with labels.
 
 from typing import Any
 
-from consilience import absent
 from consilience.first_use import guard
+from consilience.names import absent
 from consilience.statespace.components import (
     Autoregressive,
     Cycle,
     FrequencySeasonality,
     LevelTrend,
     MeasurementError,
-    Regression,
     TimeSeasonality,
 )
 from consilience.statespace.named_models import ETS, SARIMAX, VARMAX, DynamicFactor
+from consilience.statespace.regressors import Holidays, Regression
 
 __all__ = [
-    "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "LevelTrend",
-    "MeasurementError", "Regression", "TimeSeasonality",
+    "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "Holidays",
+    "LevelTrend", "MeasurementError", "Regression", "TimeSeasonality",
 ]  # fmt: skip
 
 

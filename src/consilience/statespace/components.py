@@ -1,4 +1,4 @@
-"""Components of a structural time series model, which add up: level and trend, seasons, cycle, AR, regression, noise.
+"""Components of a structural time series model, which add up: level and trend, seasons, cycle, AR, noise.
 
 In: orders and lengths. Out: a `StateSpace` whose observation is the sum of its components. Names and arguments as in
 pymc-extras. Source: A. C. Harvey, Forecasting, Structural Time Series Models and the Kalman Filter (1989).
@@ -33,6 +33,11 @@ class Component(StateSpace):
         super().__init__()
         self.name = name
 
+    @property
+    def width(self) -> int:
+        """Number of its columns among all regressors, those of the calendar included."""
+        return len(self.exog_names)
+
     # Of a component: matrices of its own states. A part without states has none.
     def transition(self, values: Mapping[str, Node]) -> Node:
         """T of its states."""
@@ -57,6 +62,17 @@ class Component(StateSpace):
     def initial(self) -> tuple[str, ...]:
         """What is known of its first states."""
         return ("diffuse",) * len(self.state_names)
+
+    def first_variances(self, values: Mapping[str, Node]) -> Node | None:
+        """Of first states that are known, around 0; one for each state."""
+        return None
+
+    def calendar(self, times: Any) -> Array | None:
+        """Regressors that follow from the labels of the times, (times, columns); None where there are none."""
+        return None
+
+    def regressors(self, given: Array | None, times: Any) -> Array | None:
+        return StructuralModel((self,)).regressors(given, times)
 
     @property
     def parts(self) -> tuple[Component, ...]:
@@ -121,13 +137,29 @@ class StructuralModel(Component):
             start += count
         return found
 
+    def check_times(self, times: Any) -> None:
+        for part in self.parts:
+            part.check_times(times)
+
+    def regressors(self, given: Array | None, times: Any) -> Array | None:
+        found, column = [], 0
+        for part in self.parts:
+            width = len(part.exog_names)
+            own = part.calendar(times)
+            if width and given is not None:
+                own = given[:, column : column + width]
+            column += width
+            if own is not None:
+                found.append(own)
+        return np.concatenate(found, 1) if found else None
+
     def arguments(self, values: Mapping[str, Node], exog: Array | None) -> dict[str, Any]:
         stated = [part for part in self.parts if part.state_names]
         if not stated:
             raise ParameterError("a structural model needs a component with states: `LevelTrend`, `Autoregressive` …")
         seen, column = [], 0
         for part in stated:
-            width = len(part.exog_names)
+            width = part.width
             seen.append(part.seen(None if exog is None else exog[:, column : column + width]))
             column += width
         moving = any(x.ndim == 2 for x in seen)
@@ -143,7 +175,10 @@ class StructuralModel(Component):
         variances = concatenate([part.variances(values) for part in stated], 0)
         noises = [x for part in self.parts if (x := part.noise(values)) is not None]
         blocks = [part.transition(values) for part in stated]
-        return {
+        first = [part.first_variances(values) for part in stated]
+        known = [full((n,), 0.0) if x is None else x for x, n in zip(first, heights, strict=True)]
+        start = {"P0": Node(DiagonalMatrix(), concatenate(known, 0))} if any(x is not None for x in first) else {}
+        return start | {
             "T": _along_diagonal(blocks, heights),
             "Z": Z,
             "R": R,
@@ -171,7 +206,7 @@ def _along_diagonal(blocks: Sequence[Node], sizes: Sequence[int]) -> Node:
     return found
 
 
-def _squares(value: Node, count: int) -> Node:
+def squares(value: Node, count: int) -> Node:
     """Variances from one standard deviation, or one for each."""
     squared = value * value
     return squared if squared.ndim else broadcast_to(squared, (count,))
@@ -242,7 +277,7 @@ class LevelTrend(Component):
         return np.asarray(np.eye(self.order)[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
-        return _squares(values[f"sigma_{self.name}"], len(self._noisy)) if self._noisy else full((0,), 0.0)
+        return squares(values[f"sigma_{self.name}"], len(self._noisy)) if self._noisy else full((0,), 0.0)
 
     def selection(self) -> Array:
         return np.eye(self.order)[:, self._noisy]
@@ -302,7 +337,7 @@ class TimeSeasonality(Component):
         return np.asarray(np.eye(self.season_length - 1)[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
-        return _squares(values[f"sigma_{self.name}"], 1) if self.innovations else full((0,), 0.0)
+        return squares(values[f"sigma_{self.name}"], 1) if self.innovations else full((0,), 0.0)
 
     def selection(self) -> Array:
         return np.eye(self.season_length - 1)[:, : int(self.innovations)]
@@ -372,7 +407,7 @@ class FrequencySeasonality(Component):
         return np.tile([1.0, 0.0], self.n)[: len(self.state_names)]
 
     def variances(self, values: Mapping[str, Node]) -> Node:
-        return _squares(values[f"sigma_{self.name}"], len(self.shock_names)) if self.innovations else full((0,), 0.0)
+        return squares(values[f"sigma_{self.name}"], len(self.shock_names)) if self.innovations else full((0,), 0.0)
 
     def selection(self) -> Array:
         return np.eye(len(self.state_names))[:, : len(self.shock_names)]
@@ -451,7 +486,7 @@ class Cycle(Component):
         return np.array([1.0, 0.0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
-        return _squares(values[f"sigma_{self.name}"], 2) if self.innovations else full((0,), 0.0)
+        return squares(values[f"sigma_{self.name}"], 2) if self.innovations else full((0,), 0.0)
 
     def selection(self) -> Array:
         return np.eye(2)[:, : len(self.shock_names)]
@@ -513,7 +548,7 @@ class Autoregressive(Component):
         return np.asarray(np.eye(max(self.lags))[0])
 
     def variances(self, values: Mapping[str, Node]) -> Node:
-        return _squares(values[f"sigma_{self.name}"], 1)
+        return squares(values[f"sigma_{self.name}"], 1)
 
     def selection(self) -> Array:
         return np.eye(max(self.lags))[:, :1]
@@ -528,60 +563,6 @@ def autoregression(coefficients: Node, lags: Sequence[int], size: int) -> Node:
     for k, lag in enumerate(lags):
         column = index_set(column[lag - 1], coefficients[k])
     return index_set(as_tensor(np.eye(size, k=1))[:, 0], column)
-
-
-class Regression(Component):
-    """Regressors with fixed coefficients, or ones that drift; nothing is known of them at first.
-
-    Parameters
-    ----------
-    state_names : sequence of str
-        Names of the columns of `exog`.
-    name : str, default 'regression'
-        Its name in results; coefficients are its states. With innovations the parameter is `sigma_beta_<name>`.
-    innovations : bool, default False
-        Whether the coefficients drift.
-
-    See Also
-    --------
-    LevelTrend : A level, and its trend.
-
-    Examples
-    --------
-    >>> import consilience as pm
-    >>> pm.statespace.Regression(["price"]).state_names
-    ('beta_price',)
-    """
-
-    def __init__(self, state_names: Sequence[str], name: str = "regression", innovations: bool = False) -> None:
-        super().__init__(name)
-        self.exog_names = (state_names,) if isinstance(state_names, str) else tuple(state_names)
-        self.innovations = innovations
-
-    @property
-    def parameters(self) -> tuple[SpaceParameter, ...]:
-        return (SpaceParameter(f"sigma_beta_{self.name}", priors.deviation(0.1), self.exog_names),) * self.innovations
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        return tuple(f"beta_{name}" for name in self.exog_names)
-
-    @property
-    def shock_names(self) -> tuple[str, ...]:
-        return self.state_names if self.innovations else ()
-
-    def transition(self, values: Mapping[str, Node]) -> Node:
-        return constant(np.eye(len(self.exog_names)))
-
-    def seen(self, exog: Array | None) -> Array:
-        assert exog is not None
-        return exog
-
-    def variances(self, values: Mapping[str, Node]) -> Node:
-        return _squares(values[f"sigma_beta_{self.name}"], 1) if self.innovations else full((0,), 0.0)
-
-    def selection(self) -> Array:
-        return np.eye(len(self.exog_names))[:, : len(self.shock_names)]
 
 
 class MeasurementError(Component):

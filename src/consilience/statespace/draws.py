@@ -11,9 +11,9 @@ from consilience.distributions.constraints import matrix_with_gaps, real_matrix
 from consilience.distributions.distribution import Continuous, component, parameter
 from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.state_space import LinearGaussianStateSpace
+from consilience.distributions.states import drawn_states
 from consilience.ir import Node, Shape
 from consilience.ops.shape import concatenate
-from consilience.statespace.states import drawn_states
 
 
 def space_of(rv: Node) -> LinearGaussianStateSpace:

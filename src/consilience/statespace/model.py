@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.random_variable import fresh_key
-from consilience.distributions.state_space import LinearGaussianStateSpace, times
+from consilience.distributions.state_space import LinearGaussianStateSpace
+from consilience.distributions.states import Filtered, following, impulse_responses, times
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Node, constant
 from consilience.model.model import Deterministic, Model, modelcontext
@@ -24,7 +25,6 @@ from consilience.record import Record
 from consilience.sample import sample_posterior_predictive
 from consilience.statespace.draws import StatesAndSeries, StatesGivenSeries, space_of
 from consilience.statespace.labels import ObservedSeries, following_labels, series
-from consilience.statespace.states import Filtered, following, impulse_responses
 
 Array = npt.NDArray[Any]
 TIME, AHEAD, STATE, OBSERVED, COMPONENT = "time", "time_ahead", "state", "observed", "component"
@@ -92,6 +92,13 @@ class StateSpace:
         """Arguments of `pm.LinearGaussianStateSpace`."""
         raise NotImplementedError
 
+    def regressors(self, given: Array | None, times: Any) -> Array | None:
+        """All regressors of some times: those given, and those that follow from the labels of the times."""
+        return given
+
+    def check_times(self, times: Any) -> None:
+        """Refuse labels of data that what follows from a calendar has nothing to do with."""
+
     def component_states(self) -> dict[str, Sequence[int]]:
         """Which states make up each component."""
         return {}
@@ -135,7 +142,8 @@ class StateSpace:
             raise ShapeError(
                 f"{self.title} has {self.columns} observed series, but the data have {found.values.shape[1]} columns."
             )
-        self._exog = self._regressors(exog, len(found.values), "exog")
+        self.check_times(found.times)
+        self._exog = self.regressors(self._regressors(exog, len(found.values), "exog"), found.times)
         self._data, self._model, self._name = found, owner, name
         names = found.names or tuple(f"y{k}" for k in range(self.columns))
         with owner:
@@ -262,8 +270,8 @@ class StateSpace:
         """
         copy, rv, y = self._copy()
         assert self._data is not None
-        later = self._regressors(exog, periods, "exog")
         labels = following_labels(self._data.times, periods) if coords is None else coords
+        later = self.regressors(self._regressors(exog, periods, "exog"), labels)
         with copy:
             future = self.arguments(self._values(copy), later) if later is not None else {}
             space = space_of(rv)

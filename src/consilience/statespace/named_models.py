@@ -208,6 +208,9 @@ class VARMAX(StateSpace):
         "c" has an intercept of the states, `intercept`, as statsmodels.
     measurement_error : bool, default False
         Whether observations have noise of their own, `sigma_obs`.
+    exog_state_names : sequence of str, default ()
+        Names of the columns of `exog`, whose coefficients are `beta_exog`, shape (series, columns). The process is one
+        of the deviations from the regression, as in pymc-extras and in `SARIMAX`.
 
     See Also
     --------
@@ -228,11 +231,16 @@ class VARMAX(StateSpace):
     title = "VARMAX"
 
     def __init__(
-        self, order: Sequence[int], endog_names: Sequence[str], trend: str = "c", measurement_error: bool = False
+        self,
+        order: Sequence[int],
+        endog_names: Sequence[str],
+        trend: str = "c",
+        measurement_error: bool = False,
+        exog_state_names: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.p, self.q = _whole(self.title, "order", order, 2)
-        self.names = tuple(endog_names)
+        self.names, self.exog_names = tuple(endog_names), tuple(exog_state_names)
         if not self.p + self.q or not self.names:
             raise ParameterError("VARMAX: an order above 0 and the names of the series are needed.")
         if trend not in ("n", "c"):
@@ -254,6 +262,8 @@ class VARMAX(StateSpace):
             found.append(SpaceParameter("ma_params", priors.coefficient(0.3), (), (k, self.q, k)))
         if self.trend == "c":
             found.append(SpaceParameter("intercept", _of_scale, self.names))
+        if self.exog_names:
+            found.append(SpaceParameter("beta_exog", _of_scale, (), (k, len(self.exog_names))))
         found.append(SpaceParameter("state_cov", self._covariance))
         if self.measurement_error:
             found.append(SpaceParameter("sigma_obs", priors.deviation(0.5), self.names))
@@ -291,6 +301,8 @@ class VARMAX(StateSpace):
         }
         if self.trend == "c":
             found["c"] = concatenate([values["intercept"], full((k * (blocks - 1),), 0.0)], 0)
+        if exog is not None:
+            found |= {"d": matmul(constant(exog), values["beta_exog"].T), "varying": ("d",)}
         return found
 
 
@@ -412,6 +424,8 @@ class DynamicFactor(StateSpace):
         Order of each factor's autoregression.
     endog_names : sequence of str
         Names of the series.
+    error_order : int, default 0
+        Order of the autoregression of each series' own noise; 0 for independent noise.
 
     See Also
     --------
@@ -419,9 +433,10 @@ class DynamicFactor(StateSpace):
 
     Notes
     -----
-    Parameters are `factor_loadings` of shape (series, factors), `factor_ar` of shape (factors, order) and
-    `error_sigma`. Innovations of the factors have variance 1. The loading of series k on factor k is positive by
-    default, those of series before k are 0, so that factors have a sign and an order.
+    Parameters are `factor_loadings` of shape (series, factors), `factor_ar` of shape (factors, order), `error_sigma`,
+    and `error_ar` of shape (series, error_order) where the noise is autoregressive. Innovations of the factors have
+    variance 1. The loading of series k on factor k is positive by default, those of series before k are 0, so that
+    factors have a sign and an order.
 
     Examples
     --------
@@ -432,9 +447,10 @@ class DynamicFactor(StateSpace):
 
     title = "DynamicFactor"
 
-    def __init__(self, k_factors: int, factor_order: int, endog_names: Sequence[str]) -> None:
+    def __init__(self, k_factors: int, factor_order: int, endog_names: Sequence[str], error_order: int = 0) -> None:
         super().__init__()
         self.k, self.order, self.names = k_factors, factor_order, tuple(endog_names)
+        (self.error_order,) = _whole(self.title, "error_order", (error_order,), 1)
         if k_factors < 1 or factor_order < 1 or len(self.names) < k_factors:
             raise ParameterError(
                 f"DynamicFactor: at least one factor, order 1 and a series for each factor are needed, got {k_factors} "
@@ -447,9 +463,11 @@ class DynamicFactor(StateSpace):
 
     @property
     def parameters(self) -> tuple[SpaceParameter, ...]:
+        own = SpaceParameter("error_ar", priors.coefficient(0.4), (), (self.columns, self.error_order))
         return (
             SpaceParameter("factor_loadings", self._loadings),
             SpaceParameter("factor_ar", priors.coefficient(0.4), (), (self.k, self.order)),
+            *((own,) if self.error_order else ()),
             SpaceParameter("error_sigma", priors.deviation(), self.names),
         )
 
@@ -466,22 +484,34 @@ class DynamicFactor(StateSpace):
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        return tuple(f"factor_{f}_{k}" if k else f"factor_{f}" for f in range(self.k) for k in range(self.order))
+        factors = (f"factor_{f}_{k}" if k else f"factor_{f}" for f in range(self.k) for k in range(self.order))
+        errors = (f"error_{y}_{k}" if k else f"error_{y}" for y in self.names for k in range(self.error_order))
+        return (*factors, *errors)
 
     @property
     def shock_names(self) -> tuple[str, ...]:
-        return tuple(f"factor_{f}" for f in range(self.k))
+        errors = (f"error_{y}" for y in self.names) if self.error_order else ()
+        return (*(f"factor_{f}" for f in range(self.k)), *errors)
 
     def arguments(self, values: Values, exog: Array | None) -> dict[str, Any]:
+        columns, own = self.columns, self.error_order
         size = self.k * self.order
-        lags = range(1, self.order + 1)
-        blocks = [autoregression(values["factor_ar"][f], lags, self.order) for f in range(self.k)]
+        blocks = [autoregression(values["factor_ar"][f], range(1, self.order + 1), self.order) for f in range(self.k)]
         heads = [f * self.order for f in range(self.k)]
+        whole = size + columns * own
+        Z, variances = np.zeros((columns, whole)), values["error_sigma"] ** 2
+        if own:
+            blocks += [autoregression(values["error_ar"][y], range(1, own + 1), own) for y in range(columns)]
+            errors = [size + y * own for y in range(columns)]
+            Z[range(columns), errors] = 1.0
+            Q = Node(DiagonalMatrix(), concatenate([full((self.k,), 1.0), variances], 0))
+        else:
+            errors, Q = [], constant(np.eye(self.k))
         return {
-            "T": blocks[0] if self.k == 1 else Node(BlockDiagonal(), *blocks),
-            "Z": index_set(as_tensor(np.zeros((self.columns, size)))[:, heads], values["factor_loadings"]),
-            "R": np.eye(size)[:, heads],
-            "Q": np.eye(self.k),
-            "H": Node(DiagonalMatrix(), values["error_sigma"] ** 2),
+            "T": blocks[0] if len(blocks) == 1 else Node(BlockDiagonal(), *blocks),
+            "Z": index_set(as_tensor(Z)[:, heads], values["factor_loadings"]),
+            "R": np.eye(whole)[:, [*heads, *errors]],
+            "Q": Q,
+            "H": np.zeros((columns, columns)) if own else Node(DiagonalMatrix(), variances),
             "initial": "stationary",
         }

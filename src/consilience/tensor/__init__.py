@@ -8,8 +8,6 @@ import typing
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
-from consilience import module_paths as _module_paths
-from consilience.absent import refuse_elsewhere as _refuse_elsewhere
 from consilience.backends.contexts import Context as Context
 from consilience.backends.contexts import shared as shared
 from consilience.backends.evaluation import eval as eval
@@ -19,6 +17,8 @@ from consilience.backends.printing import dprint as dprint
 from consilience.ir import Node as _Node
 from consilience.ir import TensorType as TensorType
 from consilience.ir.settings import config as config
+from consilience.names import module_paths as _module_paths
+from consilience.names.absent import refuse_elsewhere as _refuse_elsewhere
 from consilience.ops.arrangement import diagonal as diagonal
 from consilience.ops.arrangement import dimshuffle as dimshuffle
 from consilience.ops.arrangement import flatten as flatten

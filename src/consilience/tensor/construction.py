@@ -688,6 +688,7 @@ def geomspace(
     >>> pt.geomspace(1.0, 8.0, 4).eval().round(4).tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
+    as_tensor(base)  # which is checked alone
     low, high = _ends(cast(start, "float64"), cast(stop, "float64"))
     positions, gaps = _places(num, low, endpoint)
     share = apply("true_div", positions, gaps)

@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from consilience.absent import elsewhere
 from consilience.errors import ConsilienceWarning, DisconnectedInputError, DtypeError, GraphError
 from consilience.ir import FLOATS, Constant, Input, Node, is_leaf, topological
 from consilience.ir.arithmetic import plain
 from consilience.ir.shape_constraints import collect
 from consilience.ir.side_tables import add_origins, describe, name_of, set_name
+from consilience.names.absent import elsewhere
 from consilience.ops.assertion import require
 from consilience.ops.elementwise import AlteredGradient, TensorLike, as_tensor
 from consilience.ops.sparse.variable import SparseVariable

@@ -71,6 +71,10 @@ def interpolate1d(
     if method not in _METHODS:
         raise ValueError(f"method must be one of {', '.join(_METHODS)}; got {method!r}.")
     places, values = _points(x, y, "interpolate1d", 2)
+    left, right = (
+        getitem(values, end) if pad is None else cast(pad, values.dtype)
+        for end, pad in ((0, left_pad), (-1, right_pad))
+    )
 
     def interpolated(x_hat: TensorLike) -> Node:
         at = _float(x_hat)
@@ -89,8 +93,6 @@ def interpolate1d(
             found = apply("where", apply("le", at, a), low, apply("where", apply("ge", at, b), high, found))
         if extrapolate:
             return found
-        left = getitem(values, 0) if left_pad is None else cast(left_pad, values.dtype)
-        right = getitem(values, -1) if right_pad is None else cast(right_pad, values.dtype)
         found = apply("where", apply("lt", at, getitem(places, 0)), left, found)
         return apply("where", apply("gt", at, getitem(places, -1)), right, found)
 

@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from types import FunctionType
 from typing import Any, Final
 
-from consilience import absent
 from consilience.first_use import guarded, telling
+from consilience.names import absent
 
 # Words for one thing in PyTensor, NumPy and SciPy. A keyword stands for the first free parameter of its groups.
 _SYNONYMS: Final = tuple(

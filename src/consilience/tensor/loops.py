@@ -53,6 +53,9 @@ class until(Record, eq=False):
 
     condition: TensorLike
 
+    def __post_init__(self) -> None:
+        as_tensor(self.condition)  # refuses what is no tensor here, and not when the loop is made
+
 
 class _Sequence(Record, eq=False):
     """A sequence with its taps: per tap the leaf that the function gets."""

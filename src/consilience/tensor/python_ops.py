@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from consilience.absent import elsewhere
 from consilience.errors import DtypeError, GraphError, MissingRuleError, NullTypeGradError, ShapeError
 from consilience.ir import Constant, Node, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input
 from consilience.ir.dimension import Dim, Dimension
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, set_name
 from consilience.ir.types import FLOATS
+from consilience.names.absent import elsewhere
 from consilience.ops.assertion import require
 from consilience.ops.control import Item, compatible_shapes
 from consilience.ops.elementwise import as_tensor, cast

@@ -117,7 +117,7 @@ class CheckpointSource(TreeSource):
     """A checkpoint: what its run is and how far it has come, without its draws, which need its model."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self.path = path
+        self.path = self.checkpoint = path
         self.name, self.groups, self.chains, self.draws, self.attributes = name, {}, 0, 0, {}
         self.records: list[dict[str, Any]] = []
         self._seen: object = None

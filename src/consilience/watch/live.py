@@ -1,4 +1,4 @@
-"""The run of this process: its work enters; a source of what it has made by now, and what buttons do to it, leave."""
+"""The run of this process enters; a source of what it has made by now, and what buttons do to it, leave."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from consilience.errors import ConsilienceError, SamplingError
 from consilience.output.storage.datatree import tree_of
 from consilience.output.storage.journal import Journal, finite
+from consilience.run.attempt import spread
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
 from consilience.sample.storing import ProcessReport, about
@@ -21,8 +22,9 @@ from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
+    from consilience.inference.messages import Matrix
     from consilience.run.attempt import Attempt
-    from consilience.sample.work import Work
+    from consilience.sample.model_run import ModelRun
 
 NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
 FEWEST: Final = 400  # draws of each chain
@@ -34,53 +36,57 @@ PRIOR_DRAWS: Final = 2000
 class LiveSource(TreeSource):
     """A run at work that writes no store: its draws are copied, evenly spread ones of many, when a page asks."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, run: ModelRun) -> None:
         import xarray
 
         super().__init__(xarray.DataTree(), NAME)
-        self._work = work
+        self._run = run
         self._count, self._due = 0, 0.0
         self._told: list[dict[str, Any]] = []
         self.records = self._told
-        self.journal = Journal(lambda record: self._told.append(finite(record)), about(work), ProcessReport(work))
+        self.journal = Journal(lambda record: self._told.append(finite(record)), about(run), ProcessReport(run))
 
     def version(self) -> object:
         return len(self._told), self._count
 
     def refresh(self) -> None:
         now = time.monotonic()
-        if self._count < 0 or now < self._due or self._work.running.finished:
+        if self._count < 0 or now < self._due or self._run.finished:
             return
-        attempt = self._work.running.supervisor.course.attempt
-        count = 0 if attempt is None else attempt.count
+        run = copy.copy(self._run)  # whose coordinates are not exchanged meanwhile
+        attempt = run.attempt
+        taken = 0 if attempt is None else attempt.count
+        draws, statistics = run.engine.under_way() if attempt is not None else ({}, {})
+        if attempt is None or attempt.count != taken or not set(attempt.chains) <= set(draws):
+            draws, statistics = {}, {}  # these draws are taken in meanwhile
+        count = taken + len(next(iter(draws.values()), ()))
         if count != self._count:
-            if attempt is None or not count:
-                self.take(tree_of({}))
+            if attempt is not None and count:
+                self._copy(run, attempt, draws, statistics)
             else:
-                self._copy(attempt)
+                self.take(tree_of({}))
             self._count = count
         self._due = now + max(SELDOM, (time.monotonic() - now) / SHARE)
 
-    def _copy(self, attempt: Attempt) -> None:
-        """Take over evenly spread draws and their statistics."""
-        work, windows, chains = copy.copy(self._work), list(attempt.windows), attempt.chains
-        size = len(chains) * work.running.supervisor.course.chains.dimension
-        draws = attempt.draws(max(NUMBERS, FEWEST * size))
-        ends = np.cumsum([len(some[chains[0]].draws) for some in windows])
-        stride = max(1, -(-int(ends[-1]) // draws.shape[1]))
-        places = np.arange(ends[-1] - 1, -1, -stride)[::-1][-draws.shape[1] :]
-        parts = []
-        for some, end in zip(windows, ends, strict=True):
-            begin = end - len(some[chains[0]].draws)
-            here = places[slice(*np.searchsorted(places, [begin, end]))] - begin
-            parts.append(np.stack([some[c].statistics[:, here] for c in chains]))
-        table = np.concatenate(parts, axis=2)
-        statistics = name_statistics(table, work.running.supervisor.engine.chains.columns)
-        groups = {"posterior": named(work, draws, True)}
-        if table.shape[2] == draws.shape[1]:  # no window came meanwhile
-            groups["sample_stats"] = dict(statistics)
-        self.take(tree_of(groups, {**work.model.coords, "chain": list(chains)}, work.model.named_vars_to_dims))
-        self.stride = stride
+    def _copy(
+        self, run: ModelRun, attempt: Attempt, draws: Mapping[int, Matrix], statistics: Mapping[int, Matrix]
+    ) -> None:
+        """Take over evenly spread draws and their statistics, with those of the segment under way."""
+        windows, chains = list(attempt.windows), attempt.chains
+        parts = [{c: w.draws for c, w in some.items()} for some in windows] + ([draws] if draws else [])
+        tables = [{c: w.statistics for c, w in some.items()} for some in windows] + ([statistics] if draws else [])
+        dimension = run.course.chains.dimension
+        chosen, places = spread(parts, chains, dimension, max(NUMBERS, FEWEST * len(chains) * dimension))
+        of_places, begin = [], 0
+        for some in tables:
+            end = begin + some[chains[0]].shape[1]
+            here = places[slice(*np.searchsorted(places, [begin, end]).tolist())] - begin
+            of_places.append(np.stack([some[c][:, here] for c in chains]))
+            begin = end
+        statistics_of_all = name_statistics(np.concatenate(of_places, axis=2), run.course.chains.columns)
+        groups = {"posterior": named(run, chosen, True), "sample_stats": dict(statistics_of_all)}
+        self.take(tree_of(groups, {**run.model.coords, "chain": list(chains)}, run.model.named_vars_to_dims))
+        self.stride = int(places[1] - places[0]) if len(places) > 1 else 1
 
     def end(self, result: Any) -> None:
         """Show the result from now on."""
@@ -88,11 +94,11 @@ class LiveSource(TreeSource):
         self._count = -1
 
 
-def prior_of(work: Work) -> Callable[[], Mapping[str, Any]] | None:
+def prior_of(run: ModelRun) -> Callable[[], Mapping[str, Any]] | None:
     """What draws from the prior of a run's model; None where draws would not be the prior's, or there is none."""
     from consilience.sample.predictive import sample_prior_predictive
 
-    model = work.model
+    model = run.model
     names = [v.name for v in (*model.free, *model.marginalized)] + list(model.named_deterministics)
     if model.named_potentials or not names:
         return None
@@ -116,13 +122,13 @@ class Page:
 
     single = True
 
-    def __init__(self, work: Work) -> None:
-        self.work = work
+    def __init__(self, run: ModelRun) -> None:
+        self.run = run
         self.live: LiveSource | None = None
-        if work.store is None:
-            self.live = LiveSource(work)
-            self.live.journal(work.running.supervisor.started())
-            work.running.listeners.add([self.live.journal])
+        if run.store is None:
+            self.live = LiveSource(run)
+            self.live.journal(run.started())
+            run.listeners.add([self.live.journal])
         self._source: RunSource | None = self.live
         self._prior: Callable[[], Mapping[str, Any]] | None = None  # once the run is over
 
@@ -135,8 +141,8 @@ class Page:
         if name != NAME:
             raise KeyError(name)
         if self._source is None:
-            assert self.work.store is not None
-            self._source = StoreSource(self.work.store.store.path, NAME)
+            assert self.run.store is not None
+            self._source = StoreSource(self.run.store.store.path, NAME)
             self._source.draw_prior = self._prior
         self._source.refresh()
         return self._source
@@ -145,7 +151,7 @@ class Page:
 
     def clock(self) -> float:
         """Of this process while the run goes on; afterwards looking takes nothing from it."""
-        return time.process_time() + self.work.running.finished * time.monotonic()
+        return time.process_time() + self.run.finished * time.monotonic()
 
     def version(self, name: str) -> object:
         """Another value whenever the run may have something new."""
@@ -155,34 +161,34 @@ class Page:
         """The run is over; this is what came of it."""
         if self.live is not None:
             self.live.end(result)
-        self._prior = prior_of(self.work)
+        self._prior = prior_of(self.run)
         if self._source is not None:
             self._source.draw_prior = self._prior
 
     def control(self, action: str, number: float | None) -> None:
         """What the buttons do: pause, resume, stop, or ask for so many more effective draws than there are."""
-        running = self.work.running
-        if running.finished:
+        run = self.run
+        if run.finished:
             raise SamplingError("the run is over; `result.extend(target_ess=…)` goes on with it.")
         match action:
             case "pause" | "resume" | "stop":
-                getattr(running, action)()
+                getattr(run, action)()
             case "more":
                 if number is None or not 0 < number < 1e9:
                     raise SamplingError("more effective draws need a number of them, above 0.")
-                check = running.supervisor.last_check
+                check = run.last_check
                 there = 0.0 if check is None or not np.isfinite(check.ess) else check.ess
-                self.work.ask_for(there + number)
+                run.ask_for(there + number)
             case _:
                 raise SamplingError(f"a run is paused, resumed, stopped or asked for more; got {action!r}.")
 
 
-def page_of(work: Work, host: str = "127.0.0.1", port: int | None = None, control: bool = True) -> Server:
+def page_of(run: ModelRun, host: str = "127.0.0.1", port: int | None = None, control: bool = True) -> Server:
     """Show a run of this process in the browser; the address is printed, or the page shown in a notebook."""
     check_installed()
-    page = Page(work)
+    page = Page(run)
     server = Server(page, host, port, page.control if control else None).start()
-    work.page = page
+    run.show_on(page)
     shell = sys.modules.get("IPython")
     if shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None:
         shell.display.display(server)

@@ -30,10 +30,10 @@ MOST_TRACES, MOST_PRIORS = 24, 6
 def write(result: Any, path: str | os.PathLike[str]) -> Path:
     """Write the page of a result of `pm.sample`; the file that was written. StorageError where that can't be."""
     target = Path(path)
-    work = getattr(result, "_work", None)  # of results that were not read from disk
-    began = [] if work is None else [{"kind": "began", "time": None, **about(work)}]
+    run = getattr(result, "_run", None)  # of results that were not read from disk
+    began = [] if run is None else [{"kind": "began", "time": None, **about(run)}]
     source = TreeSource(result, target.stem, began)
-    source.draw_prior = None if work is None else prior_of(work)
+    source.draw_prior = None if run is None else prior_of(run)
     text = page(source)
     try:
         with files.replacing(target.absolute()) as temporary:

@@ -69,6 +69,8 @@ class RunSource(ABC):
     draw_prior: Callable[[], Mapping[str, Array]] | None = None  # gives draws (draw, …) of the prior, where a model is
     _drawn: Mapping[str, Array] | None = None
     diverged = (0, 0)  # draws of each chain that were looked at, and how many of all diverged
+    store: Path | None = None  # where the draws are, if that is a store
+    checkpoint: Path | None = None  # of its run, if that is what is here
 
     @property
     def prior_known(self) -> bool:
@@ -150,6 +152,7 @@ class StoreSource(RunSource):
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self.name = path.resolve(), name
+        self.store = self.path
         self._labels: dict[tuple[str, int], Sequence[object]] = {}
         self._seen: object = None
         self._draws_seen: object = None

@@ -21,6 +21,7 @@ from consilience.diagnostics.compiled.library import FEWEST_DRAWS
 from consilience.diagnostics.description import describe
 from consilience.output.storage.journal import OF_CHAINS, finite
 from consilience.sample.report import PROMISES, RESTARTS, help_of
+from consilience.watch.seen import seen
 from consilience.watch.source import MOST_NAMES, Place, RunSource
 
 Array = npt.NDArray[Any]
@@ -35,6 +36,7 @@ MOST_LOOKED_AT: Final = 300  # elements, for what goes with divergences
 PAIRS: Final = 1500  # points of a picture of pairs
 RANK_BINS: Final = 20
 PATIENCE: Final = 15.0  # seconds without a word, besides three times what lies between two
+SOME_RHAT: Final = 1.05  # above which the elements in the worst states are looked at first
 DEAD: Final = 2.0  # seconds without a word from a process that is not there any more
 
 OF_THE_RUN: Final = (
@@ -112,6 +114,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             **{name: (progress or {}).get(name) for name in ("memory", "threads", "processor")},
             "evidence": [attributes.get(f"log_marginal_likelihood{end}") for end in ("", "_error")],
             "pointwise": bool(source.groups.get("log_likelihood")),
+            "created": attributes.get("created_at"),
             "seed": (began or {}).get("seed", attributes.get("seed")),
             "observed": (began or {}).get("observed")
             or {name: list(v.shape) for name, v in source.groups.get("observed_data", {}).items()},
@@ -188,7 +191,9 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
         "events": [{k: r.get(k) for k in ("kind", "time", "reason", "chain", "status", "resumed")} for r in events][
             -200:
         ],
-        "worst": _worst(source, checks),
+        "worst": (worst := _worst(source, checks, found)),
+        "seen": seen(source, worst),
+        "resume": _line_to_go_on(source, found["status"], found["began"]),
         "groups": {group: len(variables) for group, variables in source.groups.items()},
         "about": {n: np.asarray(attributes[n]).tolist() for n in OF_THE_RUN if n in attributes},
         "regions": json.loads(str(attributes.get("regions", "{}"))),
@@ -231,8 +236,25 @@ def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int) -> 
     return columns
 
 
-def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Elements to look at first: those in the worst states at the last check, else the first ones there are."""
+def _line_to_go_on(source: RunSource, status: str, began: Mapping[str, Any]) -> str | None:
+    """What to write to go on with a run that ended early; None where nothing can be told."""
+    if status in ("stale", "interrupted"):
+        checkpoint = began.get("checkpoint") or (str(path) if (path := source.checkpoint) else None)
+        if checkpoint:
+            return f"result = pm.resume({checkpoint!r}, model)"
+        if (store := source.store) is not None:
+            return f'tree = xarray.open_datatree({str(store)!r}, engine="zarr")  # the draws until then'
+    if status in ("interrupted", "not_converged"):
+        check = json.loads(str(source.attributes.get("last_check") or "null")) or {}
+        return f"result = result.extend(target_ess={check.get('target_ess') or 400:.0f})"
+    return None
+
+
+def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]], overview: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Elements to look at first: where something is wrong those in the worst states at the last check, else numbers.
+
+    Numbers are what models hang on at their top; elements of vectors are many, and one of them is always the worst.
+    """
     names = [row[0] for row in checks[-1]["nearest"]] if checks else []
     if attribute := str(source.attributes.get("last_check") or ""):
         names = [row[0] for row in (json.loads(attribute) or {}).get("nearest", ())] or names
@@ -240,8 +262,21 @@ def _worst(source: RunSource, checks: Sequence[Mapping[str, Any]]) -> list[dict[
     places = {n: p for whole in names for n in (whole, whole.split(" ", 1)[-1]) if (p := source.locate(n)) is not None}
     found = [{"text": n, "variable": p[0], "place": p[1]} for n, p in places.items()]
     known = [element["text"] for element in found]
-    more = [element for element in search(source, "")["found"][:8] if element["text"] not in known]
+    first = search(source, "")["found"][:8]
+    more = [element for element in first if element["text"] not in known]
+    numbers = [element for element in first if not element["place"]][:4]
+    if numbers and not _is_wrong(overview):
+        shown = [element["text"] for element in numbers]
+        others = [element for element in [*found, *more] if element["text"] not in shown]
+        return [*numbers, *others[: max(2, 4 - len(numbers))]]
     return [*found[:6], *more[: max(0, 4 - len(found))]]
+
+
+def _is_wrong(overview: Mapping[str, Any]) -> bool:
+    """Whether a run ended badly, or its chains are plainly apart."""
+    check = overview["check"] or {}
+    bad = overview["status"] in ("not_converged", "chains_disagree", "converged_with_divergences", "stale")
+    return bad or (check.get("rhat") or 1.0) > SOME_RHAT or bool(overview["divergences"])
 
 
 def search(source: RunSource, query: str) -> dict[str, Any]:

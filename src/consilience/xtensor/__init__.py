@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from consilience import module_paths as _module_paths
 from consilience import tensor as pt
 from consilience.first_use import guard as _guard
+from consilience.names import module_paths as _module_paths
 from consilience.xtensor import linalg as linalg
 from consilience.xtensor import math as math
 from consilience.xtensor.arrangement import broadcast_together, joined

@@ -92,12 +92,8 @@ class NamedType(Record):
 class Named:
     """A node with a name per axis; immutable, equal to its node, and to another one if node and names are the same.
 
-    Parameters
-    ----------
-    values : TensorVariable
-        The tensor without names.
-    dims : str or iterable of str
-        The name of each axis.
+    `values`: the tensor without names.
+    `dims`: the name of each axis.
     """
 
     __slots__ = ("__weakref__", "_part", "dims", "values")

@@ -478,9 +478,11 @@ def _lu_solve(node: Node, lengths: Lengths, packed: Array, exchanged: Array, b: 
 
     if (np.diagonal(packed, axis1=-2, axis2=-1) == 0).any():
         raise failed(node, "the matrix is singular")
+    op: LUSolve = _op(node)
     result = np.empty_like(b)
     for place in np.ndindex(b.shape[:-2] if b.size else 0):
-        result[place] = scipy.linalg.lapack.dgetrs(packed[place].T, exchanged[place] - 1, b[place], trans=1)[0]
+        given = packed[place].T, exchanged[place] - 1, b[place]
+        result[place] = scipy.linalg.lapack.dgetrs(*given, trans=int(not op.transposed))[0]
     return result
 
 

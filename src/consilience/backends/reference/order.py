@@ -12,7 +12,7 @@ from consilience.backends.shapes import Lengths
 from consilience.errors import OutOfBoundsError
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
-from consilience.lower.primitives import SelectedElements
+from consilience.lower.primitives import SelectedElements, SelectedRun
 from consilience.ops import ArgSort, SearchSorted, Sort
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -48,3 +48,10 @@ def _selected_elements(node: Node, lengths: Lengths, x: Array, positions: Array)
     if not ((-length <= positions) & (positions < length)).all():
         raise OutOfBoundsError(f"positions {positions} in an axis of length {length}: {describe(node)}.")
     return np.sort(x, -1, kind="stable")[..., positions]
+
+
+@means(SelectedRun)
+def _selected_run(node: Node, lengths: Lengths, x: Array) -> Array:
+    op = node.op
+    assert isinstance(op, SelectedRun)
+    return np.sort(x, -1, kind="stable")[..., op.start : op.start + op.number]

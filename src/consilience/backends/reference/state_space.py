@@ -73,8 +73,8 @@ def _slopes(node: Node, lengths: Lengths, *operands: Array) -> tuple[Array, ...]
         fields |= {name: np.zeros(BLOCK * n * m) for name in ("made", "made_free")}
         fields |= {name: np.zeros(p * n * m) for name in ("inner", "inner_free")}
         fields |= {name: np.zeros(p * m) for name in ("with_mean", "with_slope", "weighted")}
-        fields |= {"changes": np.zeros(p), "spreads": np.zeros(p), "asked": columns}
-        made = Slopes(**fields, variable_T=len(columns), variable_Z=int(op.by_Z))
+        fields |= {"changes": np.zeros(p), "spreads": np.zeros(p), "recent": np.zeros(4 * m), "asked": columns}
+        made = Slopes(**fields, variable_T=len(columns), variable_Z=int(op.by_Z), waiting=0, held=0)
         kalman_slopes(space, made)
         for name, x in zip(names, found, strict=True):
             x[place] = np.asarray(getattr(made, name)).reshape(x[place].shape)

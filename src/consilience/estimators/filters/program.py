@@ -38,8 +38,6 @@ class ChainProgram:
 
         `cores`: threads; None for all processors.
         """
-        if cores is not None and cores < 1:
-            raise ValueError(f"`cores` must be at least 1, got {cores}.")
         with NativeThreads(min(len(given), threads(cores)), "consilience-filters") as pool:
             runs = [pool.submit(self.chain, seed, i, own) for i, own in enumerate(given)]
             return [run.result() for run in runs]

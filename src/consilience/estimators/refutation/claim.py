@@ -142,9 +142,9 @@ def posterior_of(result: Any) -> Any:
 def _model_of(result: Any, model: Model | None) -> Model:
     if model is not None:
         return model
-    work = getattr(result, "_work", None)
-    if work is not None:
-        found: Model = work.model
+    run = getattr(result, "_run", None)
+    if run is not None:
+        found: Model = run.model
         return found
     try:
         return modelcontext(None)

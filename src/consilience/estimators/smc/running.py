@@ -92,8 +92,6 @@ class PopulationRun(Stepwise[R]):
         callback: Listener | None = None,
     ) -> None:
         super().__init__(progressbar, callback)
-        if cores is not None and cores < 1:
-            raise ValueError(f"`cores` must be at least 1, got {cores}.")
         count = threads(cores)
         side_by_side = min(chains, count)
         self._kernel, self._path, self._seed, self._chains = kernel, path, seed, chains

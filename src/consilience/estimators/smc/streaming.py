@@ -26,6 +26,7 @@ from consilience.model.model import Model, modelcontext
 from consilience.model.warm_start import stacked
 from consilience.output.storage.datatree import dataset, origin_of_now
 from consilience.record import replace
+from consilience.run.threads.thread_pool import threads
 from consilience.sample.data import constant_data
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def assimilate(
     True
     """
     owner = modelcontext(model)
+    threads(cores)  # which is asked for where particles move alone
     present, labels = constant_data(owner), dict(owner.coords)
     before = model_density(owner)
     _check(result, new_data, present, before)

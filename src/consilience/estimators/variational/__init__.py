@@ -5,7 +5,6 @@ A model in; approximations out, which are sampled from like chains.
 
 from typing import Any
 
-from consilience import absent
 from consilience.estimators.variational.approximation import (
     Approximation,
     Empirical,
@@ -38,6 +37,7 @@ from consilience.estimators.variational.optimizers import (
     sgd,
 )
 from consilience.first_use import guard
+from consilience.names import absent
 
 __all__ = [
     "ADVI",

@@ -20,7 +20,7 @@ from consilience.estimators.variational.course import Callbacks, Course
 from consilience.estimators.variational.optimizers import Optimizer
 from consilience.estimators.variational.state import PARTICLES
 from consilience.native.threads import NativeThreads
-from consilience.run.handle import TICK
+from consilience.run.listeners import TICK
 from consilience.run.many import moved_by_pieces
 from consilience.run.steps import Stepwise
 

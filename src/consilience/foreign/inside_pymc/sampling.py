@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from consilience.absent import ours
 from consilience.distributions.context import current_or_none
 from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError
 from consilience.foreign import from_pymc
 from consilience.foreign.inside_pymc.keywords import SETTINGS, options_of, planned
 from consilience.foreign.inside_pymc.trace import labelled
 from consilience.model import Model
+from consilience.names.absent import ours
 from consilience.sample import sample
 
 PROGRESS: Final = logging.getLogger("pymc.sampling.mcmc")  # PyMC's own loggers, and with them its levels

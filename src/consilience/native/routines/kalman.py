@@ -40,7 +40,8 @@ class Space:
         Mean and covariance of the first state; 1 where nothing is known of it, else 0.
     kinds, v, f, gains, means, places : Array
         Of each observation: `SKIPPED`, `ORDINARY` or `DIFFUSE`, residual, variance, gain (m numbers). Of each time:
-        the mean behind it, and the time whose gains it uses.
+        the mean behind it, and the time whose gains it uses; behind these `known_times`, or the density itself where it
+        is -inf or NaN and nothing else was kept.
     kept, kept_free, end : Array
         Covariances and diffuse parts at the first step of blocks, (blocks, n, m), and the covariance behind the last
         observation.
@@ -122,14 +123,30 @@ def entries(x: Array[f64], rows: i64, n: i64, begins: Array[i64], columns: Array
 def product(
     begins: Array[i64], columns: Array[i64], values: Array[f64], x: Array[f64], y: Array[f64], n: i64, m: i64
 ) -> None:
-    """y = A x for a square matrix by its entries."""
+    """y = A x for a square matrix by its entries, two at a time behind the first of a row."""
     for i in range(n):
         row = i * m
+        first = begins[i]
+        count = begins[i + 1] - first
+        if count == 0:
+            for j in simd(m):
+                y[row + j] = 0.0
+            continue
+        weight = values[first]
+        source = columns[first] * m
         for j in simd(m):
-            y[row + j] = 0.0
-        for e in range(begins[i], begins[i + 1]):
+            y[row + j] = weight * x[source + j]
+        for k in range((count - 1) // 2):
+            e = first + 1 + 2 * k
             weight = values[e]
             source = columns[e] * m
+            other = values[e + 1]
+            beside = columns[e + 1] * m
+            for j in simd(m):
+                y[row + j] += weight * x[source + j] + other * x[beside + j]
+        if count % 2 == 0:
+            weight = values[first + count - 1]
+            source = columns[first + count - 1] * m
             for j in simd(m):
                 y[row + j] += weight * x[source + j]
 
@@ -305,9 +322,12 @@ def semidefinite(s: Space) -> i64:
     n = s.n
     m = s.m
     copied(s.P, s.A, n * m)
+    largest = 0.0
+    for k in range(n):
+        largest = max(largest, s.P[k * m + k])
     for k in range(n):
         pivot = s.A[k * m + k]
-        size = 1e-9 * abs(s.P[k * m + k])
+        size = 1e-9 * abs(s.P[k * m + k]) + 1e-14 * largest
         if pivot < -size:
             return 0
         if pivot > size:
@@ -357,6 +377,15 @@ def rest(s: Space) -> f64:
     return largest
 
 
+@native
+def given_up(s: Space, density: f64) -> f64:
+    """A density of nothing, -inf or NaN: it stands in place of the time from which all is known."""
+    for place in range(s.times * s.p):
+        s.kinds[place] = SKIPPED
+    s.places[s.times] = density
+    return density
+
+
 @native(contract=True)
 def kalman_filter(s: Space) -> f64:
     """The log density of the series; -inf where a covariance is not semidefinite or the series is not possible."""
@@ -366,7 +395,7 @@ def kalman_filter(s: Space) -> f64:
     constant = s.moving_Z + s.moving_h + s.moving_T + s.moving_Q == 0
     begin(s)
     if semidefinite(s) == 0:
-        return NEVER
+        return given_up(s, NEVER)
     diffuse = s.diffuse == 1
     s.known_times = s.times if diffuse else 0
     total = 0.0
@@ -443,7 +472,7 @@ def kalman_filter(s: Space) -> f64:
                     regular = 0
                     bound = CONSISTENT * (sqrt(before) + abs(s.y[place])) + 1e-300
                     if not abs(v) <= bound:
-                        return NEVER if not isnan(v) else v
+                        return given_up(s, NEVER if not isnan(v) else v)
                 elif f > 0.0:
                     s.kinds[place] = ORDINARY
                     scale = divide(1.0, f)
@@ -456,7 +485,7 @@ def kalman_filter(s: Space) -> f64:
                     if t > 0:
                         change = max(change, abs(f - s.f[place - p]) * scale)
                 else:
-                    return f if isnan(f) else NEVER
+                    return given_up(s, f if isnan(f) else NEVER)
             if t + 1 < s.times:
                 possible = constant and regular == 1 and t > 0 and change < 1e-12 and not diffuse
                 forward(s, t)

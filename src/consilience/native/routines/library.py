@@ -13,7 +13,7 @@ from consilience.native.jit import Library
 from consilience.native.loops import Module
 from consilience.native.mathematics import LIBRARY
 from consilience.native.own_code import load_own, translated
-from consilience.native.routines import sorting
+from consilience.native.routines import extremes, sorting
 from consilience.native.routines.correlation import correlate
 from consilience.native.routines.fourier import fourier, pack_real, unpack_real
 from consilience.native.routines.kalman import kalman_filter
@@ -66,6 +66,10 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "orient_factors": orient_factors,
     "orient_rows": orient_rows,
     "permutation": permutation,
+    "extreme_of_floats": extremes.place_among_floats,
+    "extreme_of_integers": extremes.place_among_integers,
+    "extremes_of_floats": extremes.places_among_floats,
+    "extremes_of_integers": extremes.places_among_integers,
     "root_of_block": root_of_block,
     "split_complex": split_complex,
     "transpose": transpose,
@@ -82,14 +86,34 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "toeplitz_inverse": toeplitz_inverse,
     "argsort": sorting.argsort,
     "below": sorting.below,
+    "floats_of_keys": sorting.floats_of_keys,
+    "keys_of_floats": sorting.keys_of_floats,
     "next_key": sorting.next_key,
     "places_of_floats": sorting.places_of_floats,
     "places_of_integers": sorting.places_of_integers,
     "select": sorting.select,
+    "select_run": sorting.select_run,
     "sort_keys": sorting.sort_keys,
 }
 # Routines whose loops LLVM makes vectors of: they take longer to compile, and a fourth of the time to run.
-VECTORISED: Final = frozenset(("argsort", "fourier", "next_key", "pack_real", "select", "sort_keys", "unpack_real"))
+VECTORISED: Final = frozenset(
+    [
+        "argsort",
+        "extreme_of_floats",
+        "extreme_of_integers",
+        "extremes_of_floats",
+        "extremes_of_integers",
+        "floats_of_keys",
+        "fourier",
+        "keys_of_floats",
+        "next_key",
+        "pack_real",
+        "select",
+        "select_run",
+        "sort_keys",
+        "unpack_real",
+    ]
+)
 
 
 @functools.cache
@@ -99,7 +123,7 @@ def library(symbol: str) -> Library | None:
     if function is None:
         return None
     exported = {symbol: function}
-    passes: jit.Passes = "full" if function.name in VECTORISED else "light"
+    passes: jit.Passes = "full" if symbol.removeprefix(PREFIX) in VECTORISED else "light"
     return load_own(exported, imports=LIBRARY, passes=passes)
 
 

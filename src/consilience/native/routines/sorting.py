@@ -6,16 +6,38 @@ order, the positions that put them so (equal ones by position), or those at some
 
 from __future__ import annotations
 
-from consilience.native.mathematics import isnan
+from consilience.native.mathematics import bits_float, float_bits, isnan
 from consilience.native.typed_python import Array, NativeFunction, f64, i64, native, stack, u64
 
 DIGITS = 3  # of one round: what they leave is put right by insertion, or by another round where it is much
 FEW = 12  # numbers that are sorted by insertion
 COMPARED = 64  # so many are compared with each other, side by side
 SMALL = 3000  # fewer numbers are sorted by digits of 8 bits, more by 11
+MANY = 4000  # among more numbers, a sample says where to look for a place
+SAMPLE = 256
+MARGIN = 24  # places of the sample to either side: three standard deviations where it is drawn at random
 MOVES_PER_NUMBER = 4  # more insertions than that cost more than another round
 LOW_HALF = 0xFFFFFFFF
+TOP = -0x8000000000000000
 BLOCK = 16  # values that are searched for side by side
+
+
+@native
+def keys_of_floats(values: Array[f64], keys: Array[u64], count: i64) -> None:
+    """Unsigned integers in the order of floats: zeros of both signs are one, NaN comes last."""
+    for k in range(count):
+        value = values[k] + 0.0
+        bits = float_bits(value)
+        key = bits ^ ((bits >> 63) | TOP)
+        keys[k] = u64(-1 if isnan(value) else key)
+
+
+@native
+def floats_of_keys(keys: Array[u64], values: Array[f64], count: i64) -> None:
+    """The floats of `keys_of_floats`."""
+    for k in range(count):
+        key = i64(u64(keys[k]))
+        values[k] = bits_float(key ^ (~(key >> 63) | TOP))
 
 
 @native
@@ -220,23 +242,69 @@ def argsort(keys: Array[u64], order: Array[u64], other: Array[u64], count: i64) 
 
 
 @native
+def near(words: Array[u64], other: Array[u64], count: i64, place: i64) -> i64:
+    """Put into `other` words among which the one at `place` is, and say before how many others of these it comes.
+
+    A sample says between which words it must be. -1 where it is not between them; the number of words that were put
+    there is the last of `other`.
+    """
+    sample = stack(u64, 256)
+    memory = stack(u64, 256)
+    step = count // SAMPLE
+    for k in range(SAMPLE):
+        sample[k] = words[k * step]
+    sort_keys(sample, memory, SAMPLE)
+    centre = place * SAMPLE // count
+    low = u64(sample[centre - MARGIN]) if centre >= MARGIN else u64(0)
+    high = u64(sample[centre + MARGIN]) if centre + MARGIN < SAMPLE else u64(0xFFFFFFFFFFFFFFFF)
+    before = 0
+    for k in range(count):
+        before += 1 if words[k] < low else 0
+    kept = 0
+    for k in range(count):
+        word = u64(words[k])
+        other[kept] = word
+        kept += 1 if word - low <= high - low else 0
+    if before > place or before + kept <= place or kept == count:
+        return -1
+    other[count - 1] = u64(kept)
+    return place - before
+
+
+@native
 def select(keys: Array[u64], other: Array[u64], count: i64, place: i64) -> u64:
     """The integer at `place` among `count` in ascending order; `other` is memory for as many, `keys` stays as it is.
 
     Those that share the digits found so far are kept, until few are left.
     """
     places = stack(i64, 2048)
-    least = u64(keys[0])
-    greatest = least
-    for k in range(count):
-        key = u64(keys[k])
-        least = min(least, key)
-        greatest = max(greatest, key)
-    width = u64(8) if count < SMALL else u64(11)
-    bits = bits_of(greatest - least)
     left = count
     rank = place
     first = True
+    if count > MANY and place > 0 and place < count - 1:
+        found = near(keys, other, count, place)
+        if found >= 0:
+            left = i64(u64(other[count - 1]))
+            rank = found
+            first = False
+    least = u64(0xFFFFFFFFFFFFFFFF)
+    greatest = u64(0)
+    if first:
+        for k in range(left):
+            key = u64(keys[k])
+            least = min(least, key)
+            greatest = max(greatest, key)
+    else:
+        for k in range(left):
+            key = u64(other[k])
+            least = min(least, key)
+            greatest = max(greatest, key)
+    if rank == 0:
+        return least
+    if rank == left - 1:
+        return greatest
+    width = u64(8) if left < SMALL else u64(11)
+    bits = bits_of(greatest - least)
     while bits > 0:
         if left <= FEW:
             if first:
@@ -276,6 +344,31 @@ def select(keys: Array[u64], other: Array[u64], count: i64, place: i64) -> u64:
         left = kept
         bits = shift
     return least if first else u64(other[0])
+
+
+@native
+def select_run(keys: Array[u64], other: Array[u64], count: i64, place: i64, number: i64) -> None:
+    """Put into `other` the integers at `place` and the `number` - 1 that follow, in all at most half of `count`."""
+    low = select(keys, other, count, place)
+    high = select(keys, other, count, place + number - 1)
+    smaller = 0
+    equal = 0
+    for k in range(count):
+        smaller += 1 if keys[k] < low else 0
+        equal += 1 if keys[k] == low else 0
+    own = min(smaller + equal - place, number)
+    kept = own
+    for k in range(count):
+        word = u64(keys[k])
+        if word > low and word < high:
+            other[kept] = word
+            kept += 1
+    for k in range(own):
+        other[k] = low
+    if kept > own:
+        sort_keys(other[own:], other[number:], kept - own)
+    for k in range(kept, number):
+        other[k] = high
 
 
 @native

@@ -22,7 +22,7 @@ from consilience.ops.index import flatnonzero, getitem, index_inc, nonzero
 from consilience.ops.order import argsort
 from consilience.ops.reduce import cumulative, reduce
 from consilience.ops.shape import Iota, concatenate, full, length_of
-from consilience.ops.sparse.variable import OTHER, Format, SparseVariable, as_sparse_variable
+from consilience.ops.sparse.variable import Format, SparseVariable, as_sparse_variable, known_format
 
 INT32 = 2**31 - 1
 
@@ -340,12 +340,10 @@ def square_diagonal(diagonal: Any) -> SparseVariable:
 
 
 def _stacked(blocks: Sequence[Any], format: Format | None, dtype: Any, down: bool, right: bool) -> SparseVariable:
+    kind = known_format(format) or "csc"
     matrices = [as_sparse_variable(block) for block in blocks]
     if not matrices:
         raise ShapeError("at least one matrix was needed, got none.")
-    kind = format or "csc"
-    if kind not in OTHER:
-        raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")
     entries, _ = promote([m.data for m in matrices])
     height: Dim = 0
     width: Dim = 0

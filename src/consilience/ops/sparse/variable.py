@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import DtypeError, ShapeError
+from consilience.errors import ArgumentError, DtypeError, ShapeError
 from consilience.ir import Dim, Node, constant, constant_value
 from consilience.ir.arithmetic import meaning
 from consilience.ir.side_tables import describe, name_of, set_name
@@ -305,6 +305,7 @@ def as_sparse_variable(
     >>> A.format, A.shape
     ('csr', (2, 2))
     """
+    format = known_format(format)
     if ndim != 2:
         raise ShapeError(f"sparse variables are matrices, of rank 2; got ndim={ndim}.")
     if isinstance(x, SparseVariable):
@@ -327,6 +328,16 @@ def as_sparse_variable(
     if name is not None:
         set_name(result.data, f"{name}.data")
     return result
+
+
+def known_format(format: Any) -> Format | None:
+    """A format as users give it; ArgumentError for what is none."""
+    if format is None:
+        return None
+    found = next((known for known in OTHER if isinstance(format, str) and format == known), None)
+    if found is None:
+        raise ArgumentError(f"`format` must be 'csr' or 'csc', got {format!r}.")
+    return found
 
 
 def canonical(x: Any, format: Format) -> Any:
@@ -356,8 +367,7 @@ def compressed(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape:
     Raises ShapeError for lengths, places or beginnings that do not fit. Raises DtypeError for places that are no
     integers.
     """
-    if format not in OTHER:
-        raise ValueError(f"format must be 'csr' or 'csc', got {format!r}.")
+    format = known_format(format) or "csr"
     entries, places, begins = as_tensor(data), _integers(indices, "indices"), _integers(indptr, "indptr")
     for node, what in ((entries, "data"), (places, "indices"), (begins, "indptr")):
         if node.ndim != 1:

@@ -64,7 +64,7 @@ def figures(state: State, room_for_names: int = LONGEST) -> list[Fact]:
     if state.divergences:
         facts.append(Fact(divergences, "bad"))
     if (check := state.check) is not None:
-        good = check.rhat <= check.target_rhat
+        good = check.passed or check.rhat <= check.target_rhat
         name = abridged(plain(check.rhat_name), room_for_names)
         facts.append(Fact(f"R-hat {ratio(check.rhat)} {name}".rstrip(), "good" if good else ""))
         target = "" if check.target_ess is None else f"/{size(check.target_ess)}"

@@ -6,17 +6,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from consilience.ir import Constant, Node, Shape, constant, rebuild
-from consilience.ops import Concatenate, Elementwise, ExpandDims, Index, MatMul, Reduce, Softmax, apply
+from consilience.analysis.separability import kept_axes
+from consilience.ir import Constant, Dim, Node, Shape, constant, rebuild
+from consilience.ops import (
+    ArgReduce,
+    ArgSort,
+    Concatenate,
+    Cumulative,
+    Elementwise,
+    ExpandDims,
+    Index,
+    Inverse,
+    MatMul,
+    Reduce,
+    SearchSorted,
+    Softmax,
+    Solve,
+    SolveTriangular,
+    Sort,
+    apply,
+    cast,
+)
 from consilience.ops.index import FULL, At, Entry, Gather, SliceIndex, Specification, gather_place
-from consilience.ops.linalg import matrix_transpose
+from consilience.ops.linalg import matrix_transpose, transposed
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import concatenate, expand_dims, squeeze
 from consilience.planning.explore.matrix_products import LARGEST
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
-from consilience.rewrite.rules.linear_algebra import transposed
 
 # Functions of functions that reading passes in one step, and parts of a join among which it chooses.
 NESTED = 40
@@ -329,6 +347,135 @@ def parts_of_product(node: Node, facts: Facts) -> Node | None:
     return Node(MatMul(), a, _read(b, (FULL, *entries), arrays) if b.ndim == 2 else b)
 
 
+# Ops that are done line by line: what is read along other axes is read of the operands as well.
+BY_LINES = (ArgReduce, ArgSort, Cumulative, MatMul, SearchSorted, Softmax, Solve, SolveTriangular, Sort)
+
+
+def _one(entry: Entry, length: Dim) -> Entry:
+    """A position as a slice of length one."""
+    if not isinstance(entry, At) or not isinstance(length, int):
+        return entry
+    place = entry.position % length
+    return SliceIndex(place, place + 1)
+
+
+@rewrites(
+    Index,
+    name="lines of what is read",
+    operands=list(BY_LINES),
+    tier="explore",
+    every_dtype=True,
+    examples=[
+        lambda t: t.node(Sort(1), t.matrix)[1],
+        lambda t: t.node(ArgSort(0), t.matrix)[1:, t.places],
+        lambda t: t.node(ArgReduce("max", 1), t.matrix)[t.places],
+        lambda t: t.node(Cumulative("sum", 1), t.matrix)[-1, 2:],
+        lambda t: t.softmax(t.matrix, axis=1)[::-1][:2],
+        lambda t: t.solve(t.square_matrix, t.right3)[1:, 0],
+        lambda t: t.node(SolveTriangular(True, False), t.square_matrix, t.right3)[:, 1:],
+    ],
+)
+def lines_read_before(node: Node, facts: Facts) -> Node | None:
+    """f(x)[i] is f(x[i]) where f is done for each line along other axes, as `Op.kept_axes` tells."""
+    inner, read = node.inputs[0], reading(node)
+    if read is None or not isinstance(inner.op, BY_LINES) or len(read[1]) > 1 or any(a.ndim != 1 for a in read[1]):
+        return None
+    entries, arrays = read
+    kept = kept_axes(inner)
+    followed = {axis for axes in kept for axis in axes}
+    if isinstance(inner.op, Solve | SolveTriangular):
+        followed -= set(kept[0])  # of a batch of systems one may have no solution
+    moved = {axis for axis in followed if entries[axis] != FULL and isinstance(inner.static_shape[axis], int)}
+    if not moved or (isinstance(inner.op, MatMul) and all(x.ndim <= 2 for x in inner.inputs)):
+        return None
+    operands = list[Node]()
+    for x, axes in zip(inner.inputs, kept, strict=True):
+        own = dict.fromkeys(range(x.ndim), FULL) | {
+            axes[a]: _one(entries[a], x.static_shape[axes[a]]) for a in moved if a in axes
+        }
+        gathers = any(isinstance(e, Gather) for e in own.values())
+        operands.append(_read(x, [own[a] for a in range(x.ndim)], arrays if gathers else ()))
+    rest = [(At(0) if isinstance(e, At) else FULL) if a in moved else e for a, e in enumerate(entries)]
+    found = _read(Node(inner.op, *operands), rest, arrays if any(isinstance(e, Gather) for e in rest) else ())
+    return found if found.static_shape == node.static_shape else None
+
+
+@rewrites(
+    Index,
+    name="beginning of what accumulates",
+    operands=[Cumulative],
+    tier="explore",
+    every_dtype=True,
+    examples=[
+        lambda t: t.node(Cumulative("sum", 0), t.vector)[:3],
+        lambda t: t.node(Cumulative("sum", 0), t.vector)[-1],
+        lambda t: t.node(Cumulative("prod", 1), t.matrix)[:, 2],
+        lambda t: t.node(Cumulative("prod", 1, reverse=True), t.matrix)[:, 1:],
+        lambda t: t.node(Cumulative("sum", 0, reverse=True), t.vector)[2],
+    ],
+)
+def accumulated_as_far(node: Node, facts: Facts) -> Node | None:
+    """What accumulates up to a place is a sum or product of what comes before, and no more is needed for a slice."""
+    inner, read = node.inputs[0], reading(node)
+    if read is None or not isinstance(inner.op, Cumulative):
+        return None
+    entries, arrays = list(read[0]), read[1]
+    (x,), axis, length = inner.inputs, inner.op.axis, inner.static_shape[inner.op.axis]
+    entry = entries[axis]
+    if not isinstance(length, int) or isinstance(entry, Gather) or entry == FULL:
+        return None
+    single = _one(entry, length)
+    assert isinstance(single, SliceIndex)
+    if not single.static:
+        return None
+    taken = range(length)[slice(single.start, single.stop, single.step)]
+    if not taken or taken.step != 1:
+        return None
+    part = SliceIndex(taken.start, length) if inner.op.reverse else SliceIndex(0, taken.stop)
+    needed = _read(x, [part if a == axis else FULL for a in range(x.ndim)], ())
+    if isinstance(entry, At):
+        del entries[axis]
+        return _read(Node(Reduce(inner.op.kind, (axis,)), needed), entries, arrays)
+    if needed.static_shape == x.static_shape:
+        return None
+    entries[axis] = SliceIndex(0, len(taken)) if inner.op.reverse else SliceIndex(taken.start, taken.stop)
+    return _read(Node(inner.op, needed), entries, arrays)
+
+
+@rewrites(
+    Index,
+    name="parts of an inverse",
+    operands=[Inverse],
+    tier="explore",
+    examples=[
+        lambda t: t.node(Inverse(), t.square_matrix)[1],
+        lambda t: t.node(Inverse(), t.square_matrix)[:, 1:],
+        lambda t: t.node(Inverse(), t.square_matrix)[-1, 0],
+        lambda t: t.node(Inverse("positive definite"), t.positive_definite)[:1, 1],
+    ],
+)
+def parts_of_inverse(node: Node, facts: Facts) -> Node | None:
+    """Columns of an inverse solve systems with columns of the identity, rows those of the transpose."""
+    inverse, read = node.inputs[0], reading(node)
+    if read is None or read[1] or not isinstance(inverse.op, Inverse) or inverse.ndim != 2:
+        return None
+    (x,), (row, column), length = inverse.inputs, read[0], inverse.static_shape[0]
+    if not isinstance(length, int) or not all(e.static for e in (row, column) if isinstance(e, SliceIndex)):
+        return None
+    by_column = column != FULL
+    wanted = _one(column if by_column else row, length)
+    assert isinstance(wanted, SliceIndex)
+    taken = range(length)[slice(wanted.start, wanted.stop, wanted.step)]
+    if not 0 < len(taken) < length:
+        return None
+    right = constant(np.eye(length)[:, list(taken)])
+    turned = x if by_column or inverse.op.assume != "general" else matrix_transpose(x)
+    solved = Node(Solve(inverse.op.assume), turned, cast(right, x.dtype))
+    if by_column:
+        return _read(solved, (row, At(0) if isinstance(column, At) else FULL), ())
+    return _read(matrix_transpose(solved), (At(0) if isinstance(row, At) else FULL, FULL), ())
+
+
 RULES: tuple[Rule, ...] = (
     read_before,
     read_first,
@@ -337,4 +484,7 @@ RULES: tuple[Rule, ...] = (
     read_after,
     reduced_before,
     parts_of_product,
+    lines_read_before,
+    accumulated_as_far,
+    parts_of_inverse,
 )

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from consilience.ir import Node
 from consilience.ops import Inverse, InverseQuadratic, MatMul, Solve, Transpose, apply
-from consilience.ops.linalg import matrix_transpose
+from consilience.ops.linalg import matrix_transpose, transposed
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import expand_dims, squeeze
 from consilience.planning.explore.matrix_products import LARGEST
 from consilience.record import replace
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
-from consilience.rewrite.rules.linear_algebra import inverse_times, transposed
+from consilience.rewrite.rules.linear_algebra import inverse_times
 
 inverse_as_system = replace(inverse_times, tier="explore")
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from consilience.ir import Node, Shape
 from consilience.ops import Index, MatMul, Reduce, apply
 from consilience.ops.index import SliceIndex
-from consilience.ops.linalg import diagonal, matrix_transpose
+from consilience.ops.linalg import diagonal, matrix_transpose, transposed
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import Reshape, expand_dims, squeeze
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
-from consilience.rewrite.rules.linear_algebra import transposed
 from consilience.rewrite.rules.operands import function_of
 
 # Products of three factors of this size do not overflow.

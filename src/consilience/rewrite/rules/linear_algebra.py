@@ -23,21 +23,13 @@ from consilience.ops import (
     Transpose,
     apply,
 )
-from consilience.ops.linalg import diagonal, matrix_transpose
+from consilience.ops.linalg import diagonal, matrix_transpose, transposed
 from consilience.ops.shape import Reshape, expand_dims, eye, squeeze
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
 from consilience.rewrite.rules.diagonal_matrices import diagonal_of
 from consilience.rewrite.rules.operands import MUL, function_of, number, split_coefficient
 from consilience.rewrite.structure import is_identity, mirrored
-
-
-def transposed(x: Node) -> Node | None:
-    """A if x is A' (last two axes exchanged)."""
-    rank = x.ndim
-    if isinstance(x.op, Transpose) and x.op.axes == (*range(rank - 2), rank - 1, rank - 2):
-        return x.inputs[0]
-    return None
 
 
 def _turned(x: Node) -> Node:

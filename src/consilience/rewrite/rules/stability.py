@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from math import inf
 
-from consilience.ir import Constant, Node, Shared
+from consilience.ir import FLOATS, Constant, Node, Shared, constant
 from consilience.ops import BroadcastTo, ExpandDims, Index, Reduce, Softmax, apply
 from consilience.ops.index import At
 from consilience.ops.shape import Iota, expand_dims
@@ -452,14 +452,20 @@ def log_of_power(node: Node, facts: Facts) -> Node | None:
     "log",
     name="log of a product over axes",
     operands=[Reduce],
-    examples=[lambda t: t.log(t.positive_vector.prod())],
+    examples=[lambda t: t.log(t.positive_vector.prod()), lambda t: t.log(t.matrix.prod(axis=1))],
 )
 def log_of_prod(node: Node, facts: Facts) -> Node | None:
-    """The logarithm of a product of values >= 0 is the sum of their logarithms."""
+    """The logarithm of a product is the sum of the logarithms, which neither overflow nor underflow."""
     inner = node.inputs[0]
-    if not isinstance(inner.op, Reduce) or inner.op.kind != "prod" or not facts.non_negative(inner.inputs[0]):
+    if not isinstance(inner.op, Reduce) or inner.op.kind != "prod" or inner.dtype not in FLOATS:
         return None
-    return Node(Reduce("sum", inner.op.axes), apply("log", inner.inputs[0]))
+    (x,), total = inner.inputs, Reduce("sum", inner.op.axes)
+    if facts.non_negative(x):
+        return Node(total, apply("log", x))
+    sign = Node(inner.op, apply("sign", x))
+    return apply(
+        "where", apply("lt", sign, 0.0), constant(math.nan, x.dtype), Node(total, apply("log", apply("abs", x)))
+    )
 
 
 ROOTS = (

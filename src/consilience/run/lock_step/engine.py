@@ -1,4 +1,4 @@
-"""Chains in lock step on one device: a log density of JAX and starting points in, a run out; the engine of that run.
+"""Chains in lock step on one device: a log density of JAX and starting points in, the first leg of a run out.
 
 How long they tune and draw, and what is said of the draws, is decided where it is for chains on threads: in
 `run.course`. What is computed in one transition is in `chees`.
@@ -25,9 +25,8 @@ from consilience.inference.metric import diagonal
 from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.tuner import TuningSetting
 from consilience.record import replace
-from consilience.run.course import RunCourse
+from consilience.run.course import Leg, RunCourse
 from consilience.run.engine import Chains, Engine, Overseer, superchains_of
-from consilience.run.handle import Running
 from consilience.run.lock_step.chees import initial_tuning, settled
 from consilience.run.lock_step.jumps import on_device
 from consilience.run.lock_step.program import CLIMBING_STEPS, LockStepProgram, halton
@@ -35,7 +34,6 @@ from consilience.run.lock_step.settings import COLUMNS, ChEES
 from consilience.run.lock_step.tuner import ChEESCommand, ChEESTuner
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
-from consilience.run.supervisor import Supervisor
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -43,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 PRECISIONS: Final = ("float64", "float32")
 
 
-def launch(
+def new_leg(
     logp: Callable[[Any], Any],
     kernel: ChEES,
     points: Floats,
@@ -55,10 +53,10 @@ def launch(
     device: Any = None,
     precision: str = "float64",
     climb: bool = True,
-    other_coordinates: Callable[[Floats, bool], Supervisor | None] | None = None,
+    other_coordinates: Callable[[Floats, bool], Leg | None] | None = None,
     work: float | None = None,
-) -> Running:
-    """A run of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.
+) -> Leg:
+    """Course and engine of so many chains, ready to start; `device`, `precision`, `climb` as in `LockStepEngine`.
 
     `logp`: log density of a position (coordinate,), in JAX.
     `kernel`: how they move.
@@ -66,8 +64,7 @@ def launch(
     `plan`: lengths and the rule; `pool` and `window_budget` have no meaning here.
     `seed`: 64-bit integer, on which all depends.
     `monitored`: what is watched; all coordinates by default.
-    `other_coordinates`: as in `run.launch`.
-    `work`: as in `run.launch`.
+    `other_coordinates`, `work`: as in `run.launch.new_leg`.
     Raises SamplingError for an unknown device or precision.
     """
     watched = monitored or Monitored(tuple(f"x[{i}]" for i in range(points.shape[1])))
@@ -85,7 +82,7 @@ def launch(
     )
     tuner = ChEESTuner(kernel, TuningSetting(chains, engine.dimension, COLUMNS, plan))
     facts = replace(engine.chains, work=work)
-    return Running(Supervisor(RunCourse(plan, facts, tuner, watched, other_coordinates), engine, seed), ())
+    return Leg(RunCourse(plan, facts, tuner, watched, other_coordinates), engine)
 
 
 def device_of(name: Any = None) -> Any:
@@ -201,7 +198,7 @@ class LockStepEngine(Engine):
     def tuning(self, chain: int) -> ChainTuning:
         return self._tuning
 
-    # --- the supervisor's own thread --------------------------------------------------------------------------
+    # --- the run's own thread --------------------------------------------------------------------------
 
     @contextmanager
     def working(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from consilience.run.verdicts import MANY, least_needed
 
 if TYPE_CHECKING:
     from consilience.run.attempt import Attempt
-    from consilience.run.course import RunCourse
+    from consilience.run.course import Leg, RunCourse
 
 LONG: Final = 32  # evaluations a transition, from which on coordinates are looked at while chains tune
 MANY_EARLY: Final = 0.05  # divergences in a transition of a window of tuning
@@ -35,13 +35,8 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
         hard = (course.chains.at_the_end or not look.at_end) and _is_far(attempt, look.size)
     if not hard:
         return None
-    attempt.asked_for_coordinates = True
-    if course.monitored.present_normals() is not None:  # separate regions: draws of all of them tell of none
-        return None
-    successor = course.other_coordinates(attempt.draws(), False)
-    if successor is None:
-        return None
-    return Restart("coordinates", SAID, successor=successor)
+    successor = attempt.in_other_coordinates()
+    return None if successor is None else Restart("coordinates", SAID, successor=successor)
 
 
 def rescale_fields(course: RunCourse, windows: Mapping[int, Window]) -> Restart | None:
@@ -83,7 +78,7 @@ def _may_ask_early(course: RunCourse) -> bool:
     return course.other_coordinates is not None and arrived and course.monitored.present_normals() is None
 
 
-def _successor(course: RunCourse, windows: Mapping[int, Window], tuning: bool) -> Any:
+def _successor(course: RunCourse, windows: Mapping[int, Window], tuning: bool) -> Leg | None:
     assert course.other_coordinates is not None
     return course.other_coordinates(np.stack([window.draws for window in windows.values()]), tuning)
 

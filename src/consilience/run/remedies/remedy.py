@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from consilience.diagnostics.stopping_rule import Failure
 from consilience.inference.messages import Matrix, Window
@@ -13,6 +13,7 @@ from consilience.run.verdicts import Verdict
 
 if TYPE_CHECKING:
     from consilience.run.attempt import Attempt
+    from consilience.run.course import Leg
 
 
 class Restart(Record, eq=False):
@@ -22,14 +23,14 @@ class Restart(Record, eq=False):
     `said`: in words.
     `windows`: what the tuner is to learn from.
     `revisited`: scalars by name, and draws (draw, coordinate) that the next draws have to come back to; None: none.
-    `successor`: the run that goes on in place of this one.
+    `successor`: the leg that goes on in place of this one.
     """
 
     reason: Reason
     said: str
     windows: Sequence[Mapping[int, Window]] = ()
     revisited: tuple[Sequence[str], Matrix] | None = None
-    successor: Any = None
+    successor: Leg | None = None
 
 
 class Look(Record, eq=False):

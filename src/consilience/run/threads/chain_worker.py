@@ -1,7 +1,7 @@
 """One chain at work: the segment it is in, the rows it fills, and how it begins again after a fault.
 
 A segment enters, a window leaves. A worker is touched by one thread at a time: a worker that took it, or the
-supervisor while no worker has it.
+engine while no worker has it.
 """
 
 from __future__ import annotations

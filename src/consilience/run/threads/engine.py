@@ -130,7 +130,26 @@ class ThreadEngine(Engine):
     def tuning(self, chain: int) -> ChainTuning:
         return self.workers[chain].chain.tuning()
 
-    # --- the supervisor's own thread --------------------------------------------------------------------------
+    def under_way(self) -> tuple[dict[int, Matrix], dict[int, Matrix]]:
+        number, arrived = self.number, dict(self._arrived)
+        found: dict[int, tuple[Matrix, Matrix]] = {}
+        for worker in self._living():
+            delivery = arrived.get(worker.index)
+            if delivery is not None and delivery.number == number and delivery.window is not None:
+                found[worker.index] = delivery.window.draws, delivery.window.statistics
+            elif (made := reports.under_way(worker, self.chains.columns, number)) is not None:
+                found[worker.index] = made
+            else:
+                return {}, {}
+        if self._segment.phase != "sampling" or self.number != number or not found:
+            return {}, {}
+        count = min(len(draws) for draws, _ in found.values())
+        return (
+            {c: draws[:count] for c, (draws, _) in found.items()},
+            {c: table[:, :count] for c, (_, table) in found.items()},
+        )
+
+    # --- the run's own thread --------------------------------------------------------------------------
 
     @contextmanager
     def working(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from consilience.events import ChainProgress, Phase
 from consilience.inference.columns import Columns, Role
-from consilience.inference.messages import Window
+from consilience.inference.messages import Matrix, Window
 from consilience.run.threads.chain_worker import RECENT, ChainWorker
 
 
@@ -57,6 +57,16 @@ def state(
         gradients=worker.evaluations,
         seconds=worker.seconds,
     )
+
+
+def under_way(worker: ChainWorker, columns: Columns, number: int) -> tuple[Matrix, Matrix] | None:
+    """Copies of the rows of a worker's segment that are finished, if it is at work on this one."""
+    life, segment, rows, done = worker.life, worker.segment, worker.rows, worker.done
+    if worker.number != number or segment is None or segment.phase != "sampling" or not worker.ready or rows is None:
+        return None
+    draws, table = worker.folded(rows.draws[:done].copy()), columns.table(rows.statistics[:done].copy())
+    changed = worker.life != life or worker.number != number or worker.rows is not rows
+    return None if changed or not np.isfinite(draws).all() else (draws, table)
 
 
 def _phase(worker: ChainWorker, sampling: bool, stopping: bool, ended: bool) -> Phase:

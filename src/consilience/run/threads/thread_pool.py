@@ -12,6 +12,9 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from consilience.errors import ArgumentError
 from consilience.inference.messages import Window
 from consilience.native.threads import Mailbox
 from consilience.record import Record, replace
@@ -59,7 +62,11 @@ def crew(chains: int, cores: int | None, threads_per_chain: int | None, chunks: 
 
 def threads(cores: int | None) -> int:
     """How many threads work where work is divided at will: as many as asked for, and as there are processors."""
-    return usable_cores() if cores is None else max(1, min(cores, usable_cores()))
+    if cores is None:
+        return usable_cores()
+    if not isinstance(cores, int | np.integer) or cores < 1:
+        raise ArgumentError(f"`cores` must be an integer of at least 1, got {cores!r}.")
+    return min(int(cores), usable_cores())
 
 
 class Delivery(Record):
@@ -188,7 +195,7 @@ class ThreadPool:
             number, life = worker.number, worker.life
             try:
                 window = worker.work()
-            except BaseException as failure:  # the supervisor decides what becomes of the chain
+            except BaseException as failure:  # the engine decides what becomes of the chain
                 delivery = Delivery(worker, number, life, worker.total, None, failure)
                 self._let_go(worker, again=False)
                 self.deliveries.put(delivery)

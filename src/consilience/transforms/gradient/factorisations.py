@@ -106,14 +106,14 @@ def _eigh(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     if g[1] is not None:
         turning = vectors.mT @ g[1]
         inner = inner + _among(chosen_columns(g[1]), 0.5 * (turning - turning.mT) / _differences(values))
-    return [folded(vectors @ inner @ vectors.mT, node.inputs[0], node.op.lower, even=True)]
+    return [folded(vectors @ inner @ vectors.mT, node, even=True)]
 
 
 @partial_of(Eigvalsh)
 def _eigvalsh(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Eigvalsh)
     vectors = Node(Item(1), Node(Eigh(node.op.lower), node.inputs[0]))
-    return folded(_weighted(vectors, g) @ vectors.mT, node.inputs[0], node.op.lower, even=True)
+    return folded(_weighted(vectors, g) @ vectors.mT, node, even=True)
 
 
 @pullback_of(LDL)
@@ -133,7 +133,7 @@ def _ldl(node: Node, g: Several, wanted: Sequence[bool]) -> Cotangents:
     found = Node(solve, factor, Node(solve, factor, inner).mT).mT
     back = argsort(order)
     found = take_along_axis(found, expand_dims(back, back.ndim), -2)
-    return [folded(take_along_axis(found, _columns(back), -1), node.inputs[0])]
+    return [folded(take_along_axis(found, _columns(back), -1), node)]
 
 
 # ---- singular values
@@ -190,7 +190,7 @@ def _pseudo_inverse(node: Node, g: Node, position: int) -> Node | None:
     left, right = h @ node, node @ h
     found = (left - x @ (node @ left)) @ p + p @ (right - (right @ node) @ x) - p @ h.mT @ p
     found = found + _of_values_left_out(op, x, h, share)
-    return folded(found, node.inputs[0]) if op.hermitian else found
+    return folded(found, node) if op.hermitian else found
 
 
 @pullback_of(LeastSquares)

@@ -70,16 +70,17 @@ def symmetric(x: Node) -> Node:
     return 0.5 * (x + x.mT)
 
 
-def folded(x: Node, matrix: Node, lower: bool = True, even: bool = False) -> Node:
-    """The cotangent of a matrix of which one triangle is read, from that of a matrix that is symmetric.
+def folded(x: Node, node: Node, even: bool = False) -> Node:
+    """The cotangent of the first operand of a node that reads one triangle of it, from that of a symmetric matrix.
 
     A matrix that is symmetric whatever its parts are has both: half of a slope on each of two mirrored entries.
 
     `even`: whether the cotangent is symmetric.
     """
-    if is_symmetric(matrix):
+    if is_symmetric(node.inputs[0]):
         return x if even else symmetric(x)
     i, j = positions(x)
+    lower = node.op.triangle_read() == "lower"
     both = where(i > j if lower else i < j, 2.0 * x if even else x + x.mT, x)
     return keep(i >= j if lower else i <= j, both)
 
@@ -104,7 +105,7 @@ def _cholesky(node: Node, g: Node, position: int) -> Node:
     phi = where(i > j, inner, where(eq(i, j), 0.5 * inner, 0.0))
     solve = SolveTriangular(lower=True, transposed=True)
     half = Node(solve, node, phi)
-    return folded(Node(solve, node, half.mT), node.inputs[0])
+    return folded(Node(solve, node, half.mT), node)
 
 
 @partial_of(SolveTriangular)
@@ -123,7 +124,7 @@ def _solve(node: Node, g: Node, position: int) -> Node:
     a = node.inputs[0]
     if node.op.assume == "positive definite":
         right = Node(node.op, a, g)
-        return right if position == 1 else folded(-(right @ node.mT), a)
+        return right if position == 1 else folded(-(right @ node.mT), node)
     right = Node(node.op, a.mT, g)
     return right if position == 1 else -(right @ node.mT)
 
@@ -133,14 +134,14 @@ def _inverse_quadratic(node: Node, g: Node, position: int) -> Node:
     a, b = node.inputs
     solved = Node(Solve("positive definite"), a, b)
     scaled = solved * expand_dims(g, -2)
-    return folded(-(scaled @ solved.mT), a, even=True) if position == 0 else 2.0 * scaled
+    return folded(-(scaled @ solved.mT), node, even=True) if position == 0 else 2.0 * scaled
 
 
 @partial_of(Inverse)
 def _inverse(node: Node, g: Node, position: int) -> Node:
     assert isinstance(node.op, Inverse)
-    if node.op.assume == "positive definite":
-        return folded(-(node @ g @ node), node.inputs[0])
+    if node.op.triangle_read():
+        return folded(-(node @ g @ node), node)
     return -(node.mT @ g @ node.mT)
 
 
@@ -150,7 +151,7 @@ def _log_abs_det(node: Node, g: Node, position: int) -> Node:
     a = node.inputs[0]
     inverse = Node(Inverse(node.op.assume), a)
     if node.op.assume == "positive definite":
-        return folded(_on_matrices(g) * inverse, a, even=True)
+        return folded(_on_matrices(g) * inverse, node, even=True)
     return _on_matrices(g) * inverse.mT
 
 

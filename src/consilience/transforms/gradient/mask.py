@@ -257,21 +257,27 @@ def _of_function(node: Node, function: str) -> _Rule:
     mask = masked(node)
     if mask is not None:
         return (mask.inner,), lambda parts: _all_of(node, [mask.holds(), *parts])
-    if function in ("mul", "neg"):
-        return node.inputs, lambda parts: _all_of(node, parts)
-    if function == "true_div":
-        return node.inputs[:1], lambda parts: _all_of(node, parts)
-    if function == "add":
-        return (
-            node.inputs,
-            lambda parts: None if any(part is None for part in parts) else _combined(node, "logical_or", parts),
-        )
-    return (), lambda parts: None
+    groups = node.op.zero_in(len(node.inputs))  # 0 where all of a group are
+    if not groups:
+        return (), lambda parts: None
+    places = sorted({place for group in groups for place in group})
+
+    def chosen(parts: Sequence[Chosen]) -> Chosen:
+        known = dict(zip(places, parts, strict=True))
+        return _all_of(node, [_any_of(node, [known[place] for place in group]) for group in groups])
+
+    return [node.inputs[place] for place in places], chosen
 
 
 def _combined(node: Node, function: str, parts: Sequence[Chosen]) -> Node:
     some = [part for part in parts if part is not None]
     return broadcast_to(functools.reduce(partial(apply, function), some), node.static_shape)
+
+
+def _any_of(node: Node, parts: Sequence[Chosen]) -> Chosen:
+    if len(parts) == 1:
+        return parts[0]
+    return None if any(part is None for part in parts) else _combined(node, "logical_or", parts)
 
 
 def _all_of(node: Node, parts: Sequence[Chosen]) -> Chosen:

@@ -71,7 +71,10 @@ export function legend(labels) {
   return make("ul", { class: "legend" }, labels.map((label, i) => make("li", {}, make("i", { class: `swatch${i % 8}` }), label)));
 }
 
-// One line picture of uPlot, made once and given new data afterwards.
+const MOST_IN_LEGEND = 8;
+
+// One line picture of uPlot, made once and given new data afterwards. A drag zooms in, two clicks zoom out; the legend
+// has the values under the pointer. `options`: scales, and the `unit` of the horizontal axis.
 export class Lines {
   constructor(label, height = 150, options = {}) {
     this.element = make("div", { role: "img", "aria-label": label });
@@ -88,25 +91,53 @@ export class Lines {
   show(x, lines, labels, more = {}) {
     const data = [x, ...lines];
     if (this.plot && this.plot.series.length === data.length) {
-      this.plot.setData(data);
+      this.plot.setData(data, !this.zoomed); // who looks closely goes on to look there
+      if (this.zoomed) this.plot.redraw();
       return;
     }
     this.plot?.destroy();
+    this.zoomed = false;
+    const unit = this.options.unit ?? "";
+    const value = (u, v) => (v === null || v === undefined ? "–" : number(v, 4));
     const axis = { stroke: shade("dim"), grid: { stroke: shade("line"), width: 0.5 }, ticks: { show: false }, font: "11px system-ui" };
     this.plot = new uPlot({
       width: this.width,
       height: this.height,
-      legend: { show: false },
-      cursor: { show: false },
+      legend: { show: lines.length <= MOST_IN_LEGEND && !this.options.plain, live: true, isolate: true },
+      cursor: { drag: { x: true, y: false }, points: { size: 6 } },
+      hooks: { setSelect: [(u) => { this.zoomed = u.select.width > 0; }] },
       scales: { x: { time: false }, ...(this.options.scales ?? {}) },
       padding: [8, 8, 0, 0],
-      axes: [{ ...axis, size: 24 }, { ...axis, size: 54, space: 22, values: (u, at) => at.map((v) => (v === null ? "" : number(v, 4))) }],
-      series: [{}, ...lines.map((_, i) => ({
-        label: labels[i], stroke: color(more.colors ? more.colors[i] : i), width: more.width ?? 1.3, alpha: more.alpha ?? 1,
+      axes: [{ ...axis, size: 24, label: unit, labelSize: unit ? 16 : 0, labelFont: "11px system-ui" }, { ...axis, size: 54, space: 22, values: (u, at) => at.map((v) => (v === null ? "" : number(v, 4))) }],
+      series: [{ label: unit || "x", value }, ...lines.map((_, i) => ({
+        label: (labels[i] ?? "asked for").slice(0, 40), value, stroke: color(more.colors ? more.colors[i] : i), width: more.width ?? 1.3, alpha: more.alpha ?? 1,
         dash: more.dashes?.[i], points: { show: x.length < 2 || more.points === true, size: 5 },
       }))],
     }, data, this.element);
+    this.plot.over.addEventListener("dblclick", () => { this.zoomed = false; });
+    this.only(this.alone ?? null);
+    // Rows of the legend are reached by Tab, and pressed by Enter or the space bar.
+    for (const [i, row] of [...this.element.querySelectorAll(".u-legend .u-series th")].entries()) {
+      if (!i) continue;
+      row.setAttribute("tabindex", "0");
+      row.setAttribute("role", "button");
+      row.setAttribute("aria-label", `${labels[i - 1].slice(0, 40)} alone, or all`);
+      row.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); row.click(); } });
+    }
   }
+
+  // One line alone, by its number; all for null.
+  only(number) {
+    this.alone = number;
+    if (!this.plot) return;
+    this.plot.batch(() => { for (let i = 1; i < this.plot.series.length; i++) this.plot.setSeries(i, { show: number === null || i === number + 1 }); });
+  }
+}
+
+// How far each chain is, with its divergences: rows of [name, done, of, words, tone].
+export function advances(rows) {
+  return make("ul", { class: "advances", "aria-label": "Progress of the chains" }, rows.map(([name, done, of, words, tone]) => make("li", {},
+    make("span", {}, name), make("progress", { max: of || 1, value: Math.min(done, of || 1), class: tone, "aria-label": `${name}: ${words}` }), make("span", { class: "dim" }, words))));
 }
 
 export function ranks(rows, label) {

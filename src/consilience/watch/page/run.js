@@ -1,7 +1,7 @@
 // The page of one run. It is made once; what is new is put in its places.
 
 import { act, ask, embedded, follow, mayControl, trace } from "./data.js";
-import { bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, renew, scrolled, size } from "./draw.js";
+import { advances, bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, renew, scrolled, size } from "./draw.js";
 import { modelPicture } from "./model.js";
 
 export const TONES = {
@@ -17,6 +17,9 @@ const when = (seconds) => (seconds ? new Date(1000 * seconds).toLocaleString() :
 const day = (time) => time.toLocaleDateString();
 const shortly = (seconds) => { const time = new Date(1000 * seconds); return day(time) === day(new Date()) ? time.toLocaleTimeString() : day(time); };
 
+// With a capital, one full stop, and no marks of code.
+const sentence = (text) => { const plain = (text ?? "").replaceAll("`", "").trim().replace(/\.+$/, ""); return plain ? `${plain[0].toUpperCase()}${plain.slice(1)}. ` : ""; };
+
 export class RunPage {
   constructor(place, name, back) {
     this.place = place;
@@ -29,6 +32,8 @@ export class RunPage {
     this.traces = new Map();
     this.part = {};
     this.sort = { column: null, down: true };
+    this.alone = null;
+    this.notified = false;
   }
 
   async start() {
@@ -43,13 +48,13 @@ export class RunPage {
     this.part.found = make("ul", { class: "found" });
     this.part.legend = make("div", {});
     this.filter = make("input", { type: "search", placeholder: "Filter rows …", "aria-label": "Filter rows of the summary", oninput: () => this.table() });
-    this.growth = [new Lines("R-hat of the chosen parameters over draws"), new Lines("Effective draws of the chosen parameters over draws")];
-    this.tuning = ["step_size", "tree_depth", "gradients"].map((what) => [what, new Lines(`${what} of each chain over time`, 130)]);
+    this.growth = [new Lines("R-hat of the chosen parameters over draws", 150, { unit: "draws of each chain", plain: true }), new Lines("Effective sample size of the chosen parameters over draws", 150, { unit: "draws of each chain", plain: true })];
+    this.tuning = ["step_size", "tree_depth", "gradients"].map((what) => [what, new Lines(`${what} of each chain over time`, 140, { unit: "seconds", plain: true })]);
     this.place.replaceChildren(
       this.part.head, this.part.news,
       part("parameters", "Parameters", this.search, this.part.found, this.part.legend),
       make("div", { class: "two" },
-        part("rhat", "R-hat over draws", this.growth[0].element), part("ess", "Effective draws over draws", this.growth[1].element)),
+        part("rhat", "R-hat over draws", this.growth[0].element), part("ess", "Effective sample size over draws", this.growth[1].element)),
       part("summary", "Summary", this.filter), part("forest", "Forest"),
       make("div", { class: "two" }, part("pairs", "Pairs"), part("divergences", "Divergences"), part("prior", "Prior and posterior"), part("predictive", "Posterior predictive"),
         part("loo", "Leave-one-out cross-validation"), part("energy", "Energy"), part("tuning", "Chains over time"), part("regions", "Separate regions")),
@@ -119,25 +124,23 @@ export class RunPage {
   show() {
     const r = this.run, c = r.check, p = r.progress;
     const live = LIVE.includes(r.status);
-    document.title = `${r.status.replaceAll("_", " ")} · ${r.name}`;
+    const way = this.way();
+    document.title = `${way.share !== null ? `${Math.floor(100 * way.share)} % · ` : ""}${way.left !== null ? `${clock(way.left)} left · ` : ""}${r.status.replaceAll("_", " ")} · ${r.name}`;
+    this.notify(r);
     const rate = p.at.length > 1 && live ? (() => {
       const n = p.at.length, k = Math.max(0, n - 5), total = (i) => p.gradients.reduce((sum, row) => sum + (row[i] ?? 0), 0);
       return Math.max(0, total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]); // counts begin again where the run does
     })() : r.gradients / r.seconds;
     const noise = c && c.ess ? Math.sqrt(1 + (2 * (r.chains ?? 1)) / c.ess) : null;
     const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : r.chains ? `of each of ${r.chains} chain${r.chains === 1 ? "" : "s"}` : "";
-    const left = c && c.needed && live && r.status !== "stale" && r.draws && p.at.length ? (() => {
-      const first = p.draws[0].findIndex((d) => d > 0), n = p.at.length - 1;
-      const span = first >= 0 && n > first ? (p.at[n] - p.at[first]) / Math.max(1, p.draws[0][n] - p.draws[0][first]) : r.seconds / r.draws;
-      return Math.max(0, c.needed - r.draws) * span;
-    })() : null;
+    const left = way.left;
     const figure = (label, value, small, tone) => make("div", {}, make("dt", {}, label), make("dd", { class: tone ?? "" }, value, small ? make("small", {}, small) : null));
     const diverged = r.divergences;
     const figures = [
       figure("Draws", number(r.draws), draws),
-      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left` : r.last ? `last word ${shortly(r.last)}` : ""),
-      c ? figure("Least effective draws", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
-      c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}`, c.rhat !== null && c.rhat <= c.target_rhat ? "good" : "bad") : null,
+      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left${way.of}` : r.last ? `last word ${shortly(r.last)}` : ""),
+      c ? figure("Smallest ESS", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
+      c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}${c.passed && c.rhat > c.target_rhat ? `; above ${c.target_rhat} by chance` : ""}`, c.rhat !== null && (c.passed || c.rhat <= c.target_rhat) ? "good" : "bad") : null,
       figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
       figure("Gradients", number(r.gradients), Number.isFinite(rate) ? `${number(rate)} a second` : ""),
       figure("Parameters", number(r.parameters || r.began.dimension), r.began.dimension ? `${number(r.began.dimension)} coordinates` : ""),
@@ -146,10 +149,15 @@ export class RunPage {
     ];
     const head = [
       make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
-      make("p", { class: "reason" }, r.reason && r.reason[0].toUpperCase() + r.reason.slice(1), r.promise ? `${r.reason ? " – this" : "This"} status promises ${r.promise}.` : "", r.help ? ` What would help: ${r.help.replaceAll("`", "")}.` : "",
-        r.status === "stale" && r.last ? `; its last word was at ${when(r.last)}.` : "", r.skewed ? " The clock of its machine differs from this one's." : ""),
-    ];
+      make("p", { class: "reason" }, sentence(r.reason), r.promise ? sentence(`this status promises ${r.promise}`) : "", r.help ? sentence(`what would help: ${r.help}`) : "",
+        r.status === "stale" && r.last ? `Its last record is of ${when(r.last)}.` : "", r.skewed ? " The clock of its machine differs from this one's." : ""),
+      this.whatIsSeen(r.seen), r.resume ? this.line(r.resume) : null,
+    ].filter(Boolean);
     if (live && r.control && mayControl) head.push(this.buttons(r));
+    if (live && !embedded && "Notification" in window && Notification.permission === "default") {
+      head.push(make("p", {}, make("button", { "data-action": "notify", onclick: () => Notification.requestPermission().then(() => this.show()) }, "Notify me at the end or at trouble")));
+    }
+    if (live && way.rows.length) head.push(advances(way.rows));
     head.push(make("dl", { class: "figures" }, figures));
     const focused = document.activeElement?.dataset?.action;
     const typed = this.more?.value;
@@ -160,7 +168,9 @@ export class RunPage {
     this.energy(r.energy);
     this.events(r.events);
     const chains = r.chains ?? 0;
-    this.part.legend.replaceChildren(legend(Array.from({ length: Math.min(8, chains) }, (_, i) => `chain ${i}`)));
+    this.part.legend.replaceChildren(make("ul", { class: "legend", "aria-label": "One chain alone" }, Array.from({ length: Math.min(64, chains) }, (_, i) => make("li", {}, make("button", {
+      class: "plain", "aria-pressed": String(this.alone === i), "data-action": `chain${i}`, title: "Show this chain alone, or all again", onclick: () => this.onlyChain(i),
+    }, make("i", { class: `swatch${i % 8}` }), `chain ${i}`)))));
     this.about(r);
     if (r.began.model !== this.pictured) {
       this.pictured = r.began.model;
@@ -172,6 +182,58 @@ export class RunPage {
     this.part.regions.replaceChildren(make("p", {}, r.regions.statement ?? ""), regions.length < 2 || regions.every((g) => g.mass === null && !Object.keys(g.place).length) ? "" : make("table", {}, make("tbody", {}, regions.map((g, i) =>
       make("tr", {}, make("td", {}, `region ${i + 1}`), make("td", {}, g.mass === null ? "unknown share" : `${number(100 * g.mass)} % of the mass`), make("td", { class: "words" }, Object.entries(g.place).map(([n, v]) => `${n} = ${number(v)}`).join(", ")))))));
     this.hide("regions", !r.regions.statement);
+  }
+
+  // How far the run is: its share and the seconds left, where they can be told, and rows for each chain.
+  way() {
+    const r = this.run, p = r.progress, c = r.check, n = p.at.length - 1;
+    const none = { share: null, left: null, of: "", rows: [] };
+    if (!LIVE.includes(r.status) || n < 0) return none;
+    const last = (row) => row[n] ?? 0;
+    const tuning = r.status === "tuning" || (r.status === "paused" && !r.draws), tune = r.began.tune ?? r.began.max_tune ?? 0;
+    const goal = tuning ? tune : r.began.draws || c?.needed || 0, what = tuning ? p.done : p.draws;
+    const first = tuning || goal ? 0 : r.began.min_draws ?? 0; // draws of each chain at the first check
+    const rows = p.chains.slice(0, 64).map((chain, i) => {
+      const failed = p.phase[i] === "failed", bad = last(p.divergences[i]), now = last(what[i]);
+      return [`chain ${chain}`, now, goal || first || Math.max(1, ...what.map(last)), `${number(now)}${goal ? ` of ${tuning && r.began.tune === null ? "at most" : tuning ? "" : "about"} ${number(goal)}`.replace("  ", " ") : ""} ${tuning ? "steps of tuning" : first ? `of ${number(first)} draws to the first check` : "draws"}${bad ? `, ${number(bad)} divergence${bad === 1 ? "" : "s"}` : ""}${failed ? ", left out" : ""}`, failed ? "bad" : bad ? "warn" : ""];
+    });
+    if (!goal || r.status === "stale") return { ...none, rows };
+    const of = (i) => Math.min(...what.filter((_, k) => p.phase[k] !== "failed").map((row) => row[i] ?? 0));
+    let from = Math.max(0, n - 30);
+    while (from < n && (of(from) <= 0 || of(from) > of(n))) from++;
+    const rate = from < n ? (of(n) - of(from)) / Math.max(1e-9, p.at[n] - p.at[from]) : of(n) / Math.max(1e-9, p.at[n]);
+    return { share: Math.min(1, of(n) / goal), left: rate > 0 ? Math.max(0, goal - of(n)) / rate : null, of: tuning ? (r.began.tune === null ? " of tuning at most" : " of tuning") : "", rows };
+  }
+
+  // Said once for each end, and for trouble, where the browser was asked for it.
+  notify(r) {
+    const trouble = r.status === "stale" || Boolean(r.seen), over = !LIVE.includes(r.status);
+    const now = over ? `ended: ${r.status.replaceAll("_", " ")}` : trouble ? (r.seen ? `R-hat of ${r.seen.name} is ${r.seen.rhat.toFixed(2)}` : "nothing comes from the run") : "";
+    if (this.notified === false) { this.notified = over ? now : ""; return; } // what was over when the page came is no news
+    if (!now || now === this.notified || (trouble && !over && this.notified)) return;
+    this.notified = now;
+    if (!embedded && "Notification" in window && Notification.permission === "granted") new Notification(r.name, { body: now, tag: r.name });
+  }
+
+  whatIsSeen(s) {
+    if (!s) return null;
+    const where = s.places.map((place) => `chain${place.chains.length === 1 ? "" : "s"} ${place.chains.join(", ")} near ${number(place.mean)}`);
+    return make("p", { class: "seen", role: "note" }, make("strong", {}, `R-hat of ${s.name.slice(0, 200)} is ${s.rhat.toFixed(2)}. `), where.length ? `${where.join("; ").replace(/^c/, "C")}. ` : "", s.advice);
+  }
+
+  line(text) {
+    const code = make("code", { tabindex: 0 }, text);
+    const copy = async (event) => {
+      const button = event.currentTarget;
+      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(code); }
+    };
+    return make("p", { class: "line" }, code, " ", embedded ? null : make("button", { "data-action": "copy", onclick: copy }, "Copy"));
+  }
+
+  onlyChain(i) {
+    this.alone = this.alone === i ? null : i;
+    for (const card of this.traces.values()) card.lines.only(this.alone);
+    for (const button of this.part.legend.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.action === `chain${this.alone}`));
   }
 
   about(r) {
@@ -279,7 +341,8 @@ export class RunPage {
       const [chains, points] = t.shape;
       let card = this.traces.get(key(element));
       if (!card) {
-        const lines = new Lines(`Trace of ${element.text.slice(0, 300)}`, 140);
+        const lines = new Lines(`Trace of ${element.text.slice(0, 300)}; a drag zooms in, two clicks zoom out`, 150, { unit: "draw" });
+        lines.alone = this.alone;
         card = { lines, said: make("span", {}), side: make("div", {}) };
         card.element = make("article", { class: "trace", "aria-label": element.text }, make("header", {}, make("h3", { title: element.text.slice(0, 300) }, element.text), card.said), lines.element, card.side);
         this.traces.set(key(element), card);

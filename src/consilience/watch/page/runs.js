@@ -1,11 +1,16 @@
 // The list of runs, and two of them side by side.
 
 import { ask } from "./data.js";
-import { clock, make, number, scrolled } from "./draw.js";
+import { clock, make, number, scrolled, short } from "./draw.js";
 import { modelPicture } from "./model.js";
 import { badge, LIVE } from "./run.js";
 
-const HEADINGS = ["run", "status", "draws", "time", "ESS", "ESS/s", "R-hat", "diverged", "log evidence", "elpd (LOO)", "seed", "data", "model", "compare"];
+const begun = (r) => r.began?.time ?? (r.created ? Date.parse(r.created) / 1000 : null);
+const dated = (seconds) => (seconds ? new Date(1000 * seconds).toLocaleString([], { dateStyle: "short", timeStyle: "short" }) : "–");
+// Headings, with what a column is sorted by; no function: it is not sorted.
+const HEADINGS = [["run", (r) => r.name], ["status", (r) => r.status], ["began", begun], ["draws", (r) => (r.draws ?? 0) * (r.chains ?? 1)], ["time", (r) => r.seconds], ["ESS", (r) => r.check?.ess], ["ESS/s", (r) => r.ess_per_second],
+  ["R-hat", (r) => r.check?.rhat], ["diverged", (r) => r.divergences], ["log evidence", (r) => r.evidence?.[0]], ["elpd (LOO)", (r, page) => page.elpd.get(r.name)?.elpd], ["seed", (r) => r.seed && (/^\d+$/.test(r.seed) ? Number(r.seed) : r.seed)], ["data", null], ["model", (r) => r.began?.digest], ["compare", null]];
+const TROUBLE = ["failed", "unreadable", "stale", "not_converged", "chains_disagree"];
 const plus = (value, error, digits) => (value === null || value === undefined ? "–" : `${number(value, digits)}${error === null ? "" : ` ± ${number(error, 2)}`}`);
 const drawsOf = (r) => (r.draws && r.chains ? `${r.chains} × ${number(r.draws)}` : r.draws ? number(r.draws) : "–");
 
@@ -16,6 +21,7 @@ export class RunsPage {
     this.two = new Set();
     this.elpd = new Map();
     this.pictured = null;
+    this.sort = { by: "run", down: false };
   }
 
   async start() {
@@ -54,15 +60,34 @@ export class RunsPage {
 
   show() {
     const wanted = this.filter.value.toLowerCase();
-    const runs = this.runs.filter((r) => `${r.name} ${r.status}`.toLowerCase().includes(wanted));
+    const runs = this.sorted(this.runs.filter((r) => `${r.name} ${r.status}`.toLowerCase().includes(wanted)));
     if (!this.runs.length) { this.body.replaceChildren(make("p", {}, "There is no run here yet. One appears as soon as it writes: pm.sample(save=pm.Save(store=\"run.zarr\")).")); return; }
     const focused = document.activeElement?.dataset?.focus, old = this.body.querySelector(".scroll");
     const scrolled = old ? [old.scrollLeft, old.scrollTop] : [0, 0];
     const table = make("div", { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Table of runs" }, make("table", {},
-      make("thead", {}, make("tr", {}, HEADINGS.filter((t) => this.has(t)).map((t) => make("th", { scope: "col" }, t)))), make("tbody", {}, runs.map((r) => this.row(r)))));
+      make("thead", {}, make("tr", {}, HEADINGS.filter(([t]) => this.has(t)).map((heading) => this.heading(heading)))), make("tbody", {}, runs.map((r) => this.row(r)))));
     this.body.replaceChildren(make("p", { class: "dim" }, `${runs.length} run${runs.length === 1 ? "" : "s"}${runs.length < this.runs.length ? ` of ${this.runs.length}` : ""}`), table);
     [table.scrollLeft, table.scrollTop] = scrolled;
     if (focused) [...this.body.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
+  }
+
+  heading([title, of]) {
+    const here = this.sort.by === title, down = this.sort.down;
+    if (!of) return make("th", { scope: "col" }, title);
+    return make("th", { scope: "col", "aria-sort": here ? (down ? "descending" : "ascending") : "none" }, make("button", { "data-focus": `sort ${title}`,
+      onclick: () => { this.sort = { by: title, down: here ? !down : title !== "run" && title !== "status" }; this.show(); } }, `${title}${here ? (down ? " ↓" : " ↑") : ""}`));
+  }
+
+  // What has nothing in a column stands last, whichever way it is sorted.
+  sorted(runs) {
+    const of = HEADINGS.find(([title]) => title === this.sort.by)[1];
+    const known = (r) => { const v = of(r, this); return v === null || v === undefined || v === "" ? null : v; };
+    const order = (a, b) => (typeof a === "string" || typeof b === "string" ? String(a).localeCompare(String(b), "en", { numeric: true }) : a - b);
+    return [...runs].sort((a, b) => {
+      const [x, y] = [known(a), known(b)];
+      if (x === null || y === null) return (x === null) - (y === null) || a.name.localeCompare(b.name);
+      return (this.sort.down ? -1 : 1) * order(x, y) || a.name.localeCompare(b.name);
+    });
   }
 
   // Whether there is anything to say in a column.
@@ -74,13 +99,13 @@ export class RunsPage {
   row(r) {
     const loo = this.elpd.get(r.name), name = r.name.slice(0, 300);
     const data = Object.values(r.observed ?? {}).map((s) => s.join("×") || "1");
-    const figures = [drawsOf(r), clock(r.seconds), number(r.check?.ess), number(r.ess_per_second), r.check?.rhat?.toFixed(3) ?? "–",
+    const figures = [dated(begun(r)), drawsOf(r), clock(r.seconds), number(r.check?.ess), number(r.ess_per_second), r.check?.rhat?.toFixed(3) ?? "–",
       number(r.divergences), ...(this.has("log evidence") ? [plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)] : []), ...(this.has("elpd (LOO)") ? [loo ? plus(loo.elpd, loo.error, 5) : "–"] : []), r.seed ?? "–", `${data.slice(0, 3).join(", ")}${data.length > 3 ? ", …" : ""}` || "–"];
     const digest = r.began?.digest?.slice(0, 7);
     const link = make("a", { href: `#run=${encodeURIComponent(r.name)}`, "data-run": r.name, "data-focus": `run ${r.name}`, title: (r.reason ?? "").slice(0, 500), onclick: (event) => { event.preventDefault(); this.open(r.name); } }, name);
     const both = make("input", { type: "checkbox", "data-focus": `both ${r.name}`, "aria-label": `Set ${name} beside another`, ...(this.two.has(r.name) ? { checked: "" } : {}), onchange: (e) => { e.target.checked ? this.two.add(r.name) : this.two.delete(r.name); this.compare(); } });
     const picture = digest ? make("button", { class: "plain", "data-focus": `model ${r.name}`, "aria-expanded": String(this.pictured === r.name), "aria-label": `Model ${digest} of ${name}`, onclick: () => this.picture(r) }, digest) : "–";
-    return make("tr", {}, make("td", {}, link), make("td", {}, badge(r.status)), figures.map((v) => make("td", {}, String(v))), make("td", {}, picture), make("td", {}, both));
+    return make("tr", {}, make("td", {}, link), make("td", { class: "words" }, badge(r.status), TROUBLE.includes(r.status) && r.reason ? make("small", { class: "why", title: r.reason.slice(0, 500) }, short(r.reason.replaceAll("`", ""), 110)) : null), figures.map((v) => make("td", {}, String(v))), make("td", {}, picture), make("td", {}, both));
   }
 
   picture(r) {

@@ -13,8 +13,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final, cast
 
-from consilience import absent
 from consilience.first_use import NamedModule
+from consilience.names import absent
 
 _ROOT: Final = "consilience"
 _PLACES: Final = {

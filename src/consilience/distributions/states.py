@@ -13,17 +13,23 @@ import numpy as np
 
 from consilience.distributions.recursion import along
 from consilience.distributions.shapes import spread
-from consilience.distributions.state_space import RANKS, LinearGaussianStateSpace, times
 from consilience.errors import ShapeError
 from consilience.ir import Dim, Node
 from consilience.ops import Item, apply
 from consilience.ops.elementwise import cast
 from consilience.ops.index import getitem
 from consilience.ops.linalg import matmul, matrix_transpose
-from consilience.ops.shape import reshape
+from consilience.ops.shape import expand_dims, reshape, squeeze
 from consilience.ops.state_space import KalmanSlopes, kept
 
 ORDINARY = 1.0
+RANKS = {"a0": 1, "P0": 2, "T": 2, "Z": 2, "H": 2, "Q": 2, "c": 1, "d": 1}
+"""Of each matrix of a space at one time."""
+
+
+def times(matrix: Node, vector: Node) -> Node:
+    """The product for every batch position."""
+    return squeeze(matmul(matrix, expand_dims(vector, vector.ndim)), -1)
 
 
 class Filtered:
@@ -37,11 +43,11 @@ class Filtered:
         A series or a batch of them; NaN is missing.
     """
 
-    def __init__(self, space: LinearGaussianStateSpace, y: Node) -> None:
+    def __init__(self, space: Any, y: Node) -> None:
         self.space, self.node = space, space.filtering(y, with_steps=True)
         *self.batch, times, p = self.node.inputs[0].static_shape
         self.n = space.a0.static_shape[-1]
-        self.inner = self.node.inputs[6].static_shape[-1]
+        self.inner: Dim = self.node.inputs[6].static_shape[-1]
         self.shape: tuple[Dim, Dim] = (times, p)
 
     def _read(self, name: str, *shape: Dim) -> Node:
@@ -100,33 +106,35 @@ class Filtered:
         return found[..., : self.n]
 
 
-def drawn_states(space: LinearGaussianStateSpace, y: Node, key: Node) -> Node:
+def drawn_states(space: Any, y: Node, key: Node) -> Node:
     """A draw of all states given a series, shape (..., times, n)."""
     states, errors = space.drawn_parts(key, y.static_shape, centred=True)
     seen = times(space.timed("Z"), states) + errors
-    return states + Filtered(space, cast(y, "float64") - seen).smoothed()
+    found: Node = states + Filtered(space, cast(y, "float64") - seen).smoothed()
+    return found
 
 
-def following(space: LinearGaussianStateSpace, y: Node, periods: Dim, future: Mapping[str, Any]) -> Node:
+def following(space: Any, y: Node, periods: Dim, future: Mapping[str, Any]) -> Node:
     """The distribution of the series that goes on behind a series; `future` has the matrices that vary in time."""
-    missing = [name for name in space.varying if name not in future]
-    if missing:
-        raise ShapeError(
-            f"the matrix `{missing[0]}` varies in time: give its values for the {periods} periods that follow."
-        )
+    given = {name: future.get(name, space.by_name()[name]) for name in ("T", "Z", "H", "Q", "c", "d")}
+    for name in space.varying:
+        length = given[name].static_shape[-1 - RANKS[name]] if name in future else 0
+        if isinstance(length, int) and isinstance(periods, int) and length != periods:
+            raise ShapeError(
+                f"the matrix `{name}` varies in time, and its values for the {periods} periods that follow are not "
+                f"known: make the numbers along time `pm.Data`, and give the later ones, `exog={{name: values}}`."
+            )
     found = Filtered(space, y)
     last = {name: getitem(x, (Ellipsis, -1, *(slice(None),) * RANKS[name])) if name in space.varying else x
             for name, x in space.by_name().items()}  # fmt: skip
     T = last["T"]
     mean = times(T, found.means()[..., -1, :]) + last["c"]
     covariance = matmul(matmul(T, found.last_covariance()), matrix_transpose(T)) + last["Q"]
-    given = {name: future.get(name, space.by_name()[name]) for name in ("T", "Z", "H", "Q", "c", "d")}
-    return LinearGaussianStateSpace.dist(
-        a0=mean, P0=covariance, **given, varying=space.varying, steps=periods - 1, shape=None
-    )
+    made: Node = type(space).dist(a0=mean, P0=covariance, **given, varying=space.varying, steps=periods - 1, shape=None)
+    return made
 
 
-def impulse_responses(space: LinearGaussianStateSpace, periods: int, shock: Node) -> Node:
+def impulse_responses(space: Any, periods: int, shock: Node) -> Node:
     """What a shock to the states moves of the states, from its own time on: shape (..., periods, n)."""
     T = space.T
 

@@ -114,7 +114,7 @@ _OTHERS: Final = tuple(f"{name}." for name in _TITLES)
 
 def reason(place: str, name: str, there: list[str] | None = None) -> str:
     """What to tell somebody who looks for `name` in `place`, where the names `there` are."""
-    older = import_module("consilience.older_names")  # loaded by mistakes alone
+    older = import_module("consilience.names.older_names")  # loaded by mistakes alone
     found = older.today(_PLACES.get(place, place), name) or known(name)
     near = [] if found is not None else get_close_matches(name, there or [], 1)
     return f"{place} has no attribute {name!r}" + (

@@ -34,10 +34,11 @@ from consilience.errors import (
 ESCAPING: Final = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 # Deliberate errors about what was given, of places that need not know names; those about models name variables.
 NAMELESS: Final = (GraphError, ParameterError, TypeError, IndexError, AttributeError)
+VARIABLE: Final = "This is the variable"  # a note that says which one, and nothing of arguments
 RAISING: Final = "RAISE_VARARGS"
 MOST_LOOKED_AT: Final = 20  # elements of a sequence
 LIBRARIES: Final = (
-    str(Path(__file__).parent),
+    str(Path(__file__).parents[1]),
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
     str(Path(np.__file__).parent.parent),
 )
@@ -55,7 +56,8 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
 
     A deliberate one about arguments, which was raised where their names are not known, is told them.
     """
-    if getattr(error, "__notes__", None):  # it was seen on its way, and told what it needs
+    notes = [note for note in getattr(error, "__notes__", ()) if not note.startswith(VARIABLE)]
+    if notes:  # it was seen on its way, and told what it needs
         return error
     title = thing.__qualname__ if isinstance(thing, MethodType) else getattr(thing, "__name__", str(thing))
     if isinstance(error, MemoryError) and not isinstance(error, ConsilienceError):

@@ -1,0 +1,1 @@
+"""How users' names and arguments are answered: what is absent, older, elsewhere, or wrong, and what many share."""
