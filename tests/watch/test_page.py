@@ -118,11 +118,11 @@ def test_thirty_runs_are_listed_and_opened_by_keyboard(seen: Seen, make: Make, t
     page.wait_for_selector("h1:has-text('run07.zarr')")
     page.wait_for_selector("article.trace canvas")
     page.click("button[data-column=mean]")
-    assert page.get_attribute("th:has(button[data-column=mean])", "aria-sort") == "descending"
+    page.wait_for_selector("th[aria-sort=descending]:has(button[data-column=mean])")
     page.go_back()
     page.wait_for_selector("text=31 runs")
     page.set_viewport_size({"width": 360, "height": 700})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.wait_for_function("document.documentElement.scrollWidth <= 360")  # plots are drawn anew
     assert seen.faults == []
     shown.close()
 
@@ -161,7 +161,7 @@ def test_chains_that_are_apart_are_named_and_looked_at_one_by_one(seen: Seen, ma
     page.mouse.move(box["x"] + 140, box["y"] + 20, steps=4)
     page.mouse.up()
     page.set_viewport_size({"width": 400, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.wait_for_function("document.documentElement.scrollWidth <= 400")  # plots are drawn anew
     assert seen.faults == []
     shown.close()
 
