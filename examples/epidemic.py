@@ -1,5 +1,6 @@
 """An epidemic written as a loop: infections of each day given those before, and the forecast of two weeks."""
 # Subject: Medicine
+# Keywords: time series; epidemic model; SIR; loops; forecasting
 
 # %% tags=["script"]
 from command_line import options, save, time_spent

@@ -1,5 +1,6 @@
 """Causal impact: what a campaign added to sales, by the forecast of what would have come without it."""
 # Subject: Economics
+# Keywords: time series; causal impact; counterfactual; state space model; intervention
 
 # %% tags=["script"]
 from command_line import options, save, time_spent

@@ -1,5 +1,6 @@
 """Fifty shops: weekly sales with holidays and gaps as one panel of state spaces, and the forecast of a quarter."""
 # Subject: Economics
+# Keywords: time series; panel data; hierarchical model; holidays; state space model; forecasting
 
 # %% tags=["script"]
 from command_line import options, save, time_spent

@@ -49,14 +49,14 @@ DISTRIBUTIONS = {
 # Subjects of `pt`, by the file in which a function is written.
 TENSORS = {
     "Symbolic inputs": "inputs",
-    "Making tensors": "construction contexts values ir.settings",
-    "Elementwise functions": "elementwise formulas gamma_functions notation complex_numbers special",
+    "Making tensors": "construction grids contexts values ir.settings",
+    "Elementwise functions": "elementwise formulas rounding gamma_functions notation complex_numbers special",
     "Reductions, order and counting": "reductions reduction quantiles order ordering counting index piecewise_linear "
     "interpolate",
     "Shapes and arrangement": "arrangement joining gathering shape packing padding",
     "Products and linear algebra": "linalg products einstein",
     "Loops, branches and batches": "loops branches control vectorize.mapped vectorize.named_axes vectorize.signature",
-    "Functions and derivatives": "function functions evaluation differentiation python_ops printing.tree ir.node "
+    "Functions and derivatives": "function functions evaluation differentiation python_ops python_functions printing.tree ir.node "
     "ir.types",
 }
 

@@ -239,7 +239,7 @@ def test_what_is_no_series() -> None:
             ShapeError,
             "last axis of length 2",
         ),
-        (lambda: pd.AR.dist([0.1], constant=1, steps=3), ParameterError, "constant must be True or False"),
+        (lambda: pd.AR.dist([0.1], constant=2, steps=3), ParameterError, "`constant` must be True or False"),
         (lambda: pd.AR.dist([0.1], constant=True, steps=3), ParameterError, "ar_order must be a whole number >= 1"),
         (lambda: pd.AR.dist([0.1], sigma=-1.0, steps=3), ParameterError, "sigma must be > 0"),
         (lambda: pd.EulerMaruyama.dist(0.0, diffusion, [1, 1], steps=3), ParameterError, "dt must be a number > 0"),

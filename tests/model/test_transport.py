@@ -181,8 +181,10 @@ def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
         assert abs(draws.mean() - (posterior * own).sum()) < 5 * mcse_mean(draws)
 
 
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"random_seed": 1, "progressbar": False}
+    # Long enough not to be over before it is cut off.
+    settings: dict[str, Any] = {"random_seed": 1, "progressbar": False, "stop": pm.Stop(ess=1000)}
     unbroken = pm.sample(model=few_counts(), cores=1, **settings)
     tree = pm.sample(
         model=few_counts(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, Restarted), **settings

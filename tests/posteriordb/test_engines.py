@@ -14,7 +14,7 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.backends.registry import installed
 from consilience.model.log_density import model_density
-from consilience.sample import work
+from consilience.sample import compiling
 from tests.posteriordb.models import MODELS
 from tests.posteriordb.test_posteriors import SETTINGS, compare, load, reproduced
 
@@ -26,7 +26,7 @@ TRANSITIONS = 4
 def densities_by(engine: str) -> Iterator[None]:
     """Inside, `pm.sample` takes its densities from an engine."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work, "model_density", functools.partial(model_density, backend=engine))
+        patch.setattr(compiling, "model_density", functools.partial(model_density, backend=engine))
         yield
 
 

@@ -493,7 +493,8 @@ def _update(part: Node, values: TensorLike, mode: str) -> Node:
         return cast(_update(wide, cast(as_tensor(values), "float16"), mode), "float16")
     fixed = constant(fitted(values, x.dtype)) if weak_type(values) is int and x.dtype in INTEGERS else values
     mask = _mask_of(part.op.specification, arrays)
-    if mask is not None and not (number := cast(as_tensor(fixed), x.dtype)).ndim:  # no position need be known
+    alike = mask is not None and mask.static_shape == x.static_shape[: mask.ndim]
+    if mask is not None and alike and not (number := cast(as_tensor(fixed), x.dtype)).ndim:  # no position need be known
         behind = range(mask.ndim, x.ndim)
         return apply("where", expand_dims(mask, behind), number if mode == "set" else apply("add", x, number), x)
     new = broadcast_to(cast(as_tensor(fixed), x.dtype), part.static_shape)

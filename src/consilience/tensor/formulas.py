@@ -404,9 +404,6 @@ def sici(x: TensorLike) -> tuple[Node, Node]:
     return apply("sine_integral", x), apply("cosine_integral", x)
 
 
-tround = round
-
-
 def isposinf(x: TensorLike) -> Node:
     """Whether an element is +infinity.
 

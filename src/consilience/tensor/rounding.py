@@ -144,4 +144,6 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
     return cast(round_to(a, mode), "int64")
 
 
+tround = round
+
 export(globals())
