@@ -56,8 +56,8 @@ TENSORS = {
     "Shapes and arrangement": "arrangement joining gathering shape packing padding",
     "Products and linear algebra": "linalg products einstein",
     "Loops, branches and batches": "loops branches control vectorize.mapped vectorize.named_axes vectorize.signature",
-    "Functions and derivatives": "function functions evaluation differentiation python_ops python_functions printing.tree ir.node "
-    "ir.types",
+    "Functions and derivatives": "function functions evaluation differentiation python_ops python_functions "
+    "printing.tree ir.node ir.types",
 }
 
 # Packages that are a subject each.
