@@ -114,7 +114,7 @@ docs: $(VENV)-docs/.installed ## the site, every cell of its pages run: docs/_bu
 
 docs-check: $(VENV)-docs/.installed ## pages, reference and inside links, without running cells; tests of what a build refuses
 	@$(SITE) -D run_cells=0 docs docs/_build/check || $(call anew,check)
-	@$(VENV)-docs/bin/python -m pytest -q tests/site
+	@$(VENV)-docs/bin/python -m pytest -q -m "not slow" tests/site
 
 docs-links: $(VENV)-docs/.installed ## links that leave the site
 	@$(VENV)-docs/bin/sphinx-build -b linkcheck -D run_cells=0 docs docs/_build/links
