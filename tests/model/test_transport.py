@@ -14,7 +14,7 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.diagnostics import mcse_mean
 from consilience.errors import ModelError
-from consilience.events import Restarted
+from consilience.events import DrawsMade, Restarted
 from consilience.model import model_density
 from consilience.model.transport import suited, transport, transportable
 from tests.cutting import stopping
@@ -182,16 +182,20 @@ def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
-def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("ess", "cut", "further"), [(1000, Restarted, 8), (3000, DrawsMade, 10**6)])
+def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(
+    ess: float, cut: type, further: int, tmp_path: Path
+) -> None:
+    """Also where it leaves these coordinates later, and learns steps from the draws before the cut and after it."""
     # Long enough not to be over before it is cut off.
-    settings: dict[str, Any] = {"random_seed": 1, "progressbar": False, "stop": pm.Stop(ess=1000)}
+    settings: dict[str, Any] = {"random_seed": 1, "progressbar": False, "stop": pm.Stop(ess=ess)}
     unbroken = pm.sample(model=few_counts(), cores=1, **settings)
     tree = pm.sample(
-        model=few_counts(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, Restarted), **settings
+        model=few_counts(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, cut), **settings
     )
     attempts = 1
     while tree.status == "interrupted":
-        attempts += 8
+        attempts += further
         tree = pm.resume(tmp_path / "run", few_counts(), callback=stopping(attempts), progressbar=False)
     assert attempts > 1
     np.testing.assert_array_equal(tree.posterior["a"], unbroken.posterior["a"])

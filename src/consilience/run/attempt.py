@@ -116,10 +116,11 @@ class Attempt:
         ahead = 0 if interval or end >= self.last else self._end_of_round(end) - end
         if longest is not None:
             ahead = min(ahead, longest)
-        return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(), ahead=ahead)
+        return Segment("sampling", end - self.count, commands, gradients=self._needs_gradients(self.count), ahead=ahead)
 
-    def _needs_gradients(self) -> bool:
-        return self.course.plan.draws is None and self.count < self.course.tuner.gradients
+    def _needs_gradients(self, begun: int) -> bool:
+        """Whether those of a window are needed, before which each chain had made so many draws."""
+        return self.course.plan.draws is None and begun < self.course.tuner.gradients
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Take in the windows of a segment."""
@@ -127,17 +128,17 @@ class Attempt:
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
-        kept = {c: self._kept(windows[c]) for c in self.chains}
+        kept = {c: self._kept(windows[c], self.count) for c in self.chains}
         self.windows.append(kept if self.on_disk is None else self.on_disk.take(self.count, kept))
         check = self.next_check(self.count)
         self.count += len(windows[self.chains[0]].draws)
         self.due = self.count >= check
 
-    def _kept(self, window: Window) -> Window:
+    def _kept(self, window: Window, begun: int) -> Window:
         """A window without what is not needed again; whether a chain ran ahead must not show."""
         if window.gradients is None and not window.snapshot:
             return window
-        return replace(window, gradients=window.gradients if self._needs_gradients() else None, snapshot={})
+        return replace(window, gradients=window.gradients if self._needs_gradients(begun) else None, snapshot={})
 
     def _leave_out(self, lost: Sequence[int]) -> None:
         self.chains = tuple(c for c in self.chains if c not in lost)
@@ -432,7 +433,10 @@ class Attempt:
         made = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
         put_back(made, cls.SAVED, state)
         made.needs = [forecast.Need(**need) for need in state["needs"]]
-        made.windows = [{c: w for c, w in some.items() if c in made.chains} for some in windows]
+        begun = 0
+        for some in windows:  # as they arrived
+            made.windows.append({c: made._kept(w, begun) for c, w in some.items() if c in made.chains})
+            begun += len(some[made.chains[0]].draws)
         made._watch_anew(made._new_monitor(state["nearness"]))
         made._catch_up()
         return made
