@@ -182,7 +182,9 @@ def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
-@pytest.mark.parametrize(("ess", "cut", "further"), [(1000, Restarted, 8), (3000, DrawsMade, 10**6)])
+@pytest.mark.parametrize(
+    ("ess", "cut", "further"), [(1000, Restarted, 8), pytest.param(3000, DrawsMade, 10**6, marks=pytest.mark.slow)]
+)
 def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(
     ess: float, cut: type, further: int, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
+from consilience.inference.messages import Matrix, Window
 from consilience.record import replace
 from consilience.run import DrawsMade, Monitored, RunResult, launch, run_chains
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
+from consilience.run.course import RunCourse
+from consilience.run.engine import Engine
 from tests.inference.targets import Target, correlated, correlated_normal, funnel
 from tests.run.kills import Story, check_kills
 from tests.run.support import EarlyChecks, Tape, Watched, WatchedKernel, fingerprint, finish, resumed, sleepy
@@ -88,6 +92,32 @@ def test_a_run_cut_off_after_any_segment_goes_on_as_it_would_have(story: str, tm
     for number, (path, stage) in enumerate(tape.moments):
         got = resumed(path, target, kernel, points(target.dimension), options, seed=3, cores=1 + number % 4)
         assert fingerprint(got) == fingerprint(unbroken), (number, stage)
+
+
+def test_windows_are_read_as_the_attempt_keeps_them(tmp_path: Path) -> None:
+    """Without gradients that chains computed ahead, by chance of timing: a later metric would be learned from them."""
+
+    def kept(course: RunCourse) -> list[dict[int, Matrix | None]]:
+        return (
+            [] if course.attempt is None else [{c: w.gradients for c, w in s.items()} for s in course.attempt.windows]
+        )
+
+    class Looking(Tape):
+        def __call__(self, course: RunCourse, engine: Engine, windows: Mapping[int, Window], last: bool, /) -> None:
+            super().__call__(course, engine, windows, last)
+            seen.append(kept(course))
+
+    seen: list[list[dict[int, Matrix | None]]] = []
+    options, tape = EarlyChecks(min_draws=400, rule=StoppingRule(target_ess=3000.0)), Looking(tmp_path)
+    finish(launch(NORMAL, NUTS(), points(5), options, seed=3, cores=2, keep=tape))
+    assert max(map(len, seen)) > 3
+    for (path, _), expected in zip(tape.moments, seen, strict=True):
+        _, about, state = checkpoints.read(path)
+        running = launch(NORMAL, NUTS(), points(5), options, seed=3)
+        checkpoints.resume(path, {}, about, state, running.course, running.engine).close()
+        for found, own in zip(kept(running.course), expected, strict=True):
+            for c, gradients in own.items():
+                np.testing.assert_array_equal(found[c], gradients)  # type: ignore[arg-type]  # None is None
 
 
 def test_starting_points_do_not_matter_once_a_state_is_there(tmp_path: Path) -> None:
