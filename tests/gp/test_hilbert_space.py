@@ -118,3 +118,20 @@ def test_mistakes_are_named() -> None:
         pm.gp.HSGP(m=[4, 3], c=1.1, cov_func=covariance)
     with pytest.raises(pm.ParameterError, match="half of the range of X times c must be finite and above 0"):
         pm.gp.hsgp_approx.set_boundary(np.ones((3, 1)), 1.5)
+
+
+def test_beyond_the_box_there_are_no_values() -> None:
+    """Where the functions only repeat themselves: known inputs are refused, and exchanged data have NaN there alone."""
+    days = np.arange(20.0)
+    with pm.Model() as model:
+        x = pm.Data("x", days)
+        gp = pm.gp.HSGP(m=[6], c=2.0, cov_func=pm.gp.cov.ExpQuad(1, ls=5.0))
+        gp.prior("f", x[:, None])  # half of the range is 9.5, the box from -9.5 to 28.5
+        with pytest.raises(
+            pm.ParameterError, match=re.escape("which is -9.5 to 28.5; a greater `c` or `L` makes room")
+        ):
+            gp.conditional("g", np.array([[10.0], [29.0]]))
+        gp.conditional("h", np.array([[28.5], [-9.5]]))
+    pm.set_data({"x": np.array([-9.6, -9.5, 0.0, 28.5, 28.6])}, model=model)
+    drawn = pm.draw(model["f"], random_seed=1)
+    np.testing.assert_array_equal(np.isnan(drawn), [True, False, False, False, True])

@@ -22,7 +22,7 @@ from consilience.gp.covariance import points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.process import GaussianProcess
 from consilience.gp.stationary import Periodic
-from consilience.ir import Input, Node, constant_value, topological
+from consilience.ir import Input, Node, Shared, constant_value, topological
 from consilience.model import Deterministic
 from consilience.tensor import TensorLike
 
@@ -247,7 +247,8 @@ class HSGP(GaussianProcess):
         """Basis functions at X, shape (n, m*), and the standard deviations of their coefficients, shape (m*,).
 
         f(X) = mean(X) + phi @ (beta * sqrt_psd), beta standard normal. The box is that of the first X, by the values
-        that its data have now: data exchanged later keep it.
+        that its data have now: data exchanged later keep it. Beyond it the functions only repeat themselves: known
+        inputs there raise ParameterError, and for data with such values f is NaN.
         """
         inputs = points(X)
         columns = _columns(self.cov_func, inputs)
@@ -261,11 +262,29 @@ class HSGP(GaussianProcess):
                 float(np.asarray(positive(c * end, "half of the range of X", "HSGP").eval()))
                 for c, end in zip(self._c, ends, strict=True)
             ]
+        centred = self._within_box(centred)
         eigenvalues = calc_eigenvalues(self._L, self.m, self.boundary)
         phi = calc_eigenvectors(centred, self._L, eigenvalues, self.m, self.boundary)
         density = self.cov_func.power_spectral_density(pt.sqrt(eigenvalues))
         first = int(self._drop_first)
         return phi[:, first:], pt.sqrt(density[first:])
+
+    def _within_box(self, centred: Node) -> Node:
+        """Inputs less their middle, shape (n, active dims): data beyond the box are NaN, known values an error."""
+        leaves = topological([centred, pt.as_tensor(self._L)])
+        if any(isinstance(node.op, RandomVariable | Input) for node in leaves):
+            return centred
+        half, middle = np.asarray(_values_now(self._L), float), np.array(self._middle)
+        outside = pt.abs(centred) > half * (1.0 + 1e-9)
+        box = ", ".join(f"{low:.6g} to {high:.6g}" for low, high in zip(middle - half, middle + half, strict=True))
+        message = f"HSGP: inputs lie outside the box, which is {box}; a greater `c` or `L` makes room for them."
+        if any(isinstance(node.op, Shared) for node in leaves):
+            return pt.where(outside, np.nan, centred)
+        beyond = np.flatnonzero(_values_now(pt.any(outside, axis=1)))
+        if len(beyond):
+            first = (np.asarray(_values_now(centred))[beyond[0]] + middle).tolist()
+            raise ParameterError(f"{message} The first of {len(beyond)} is {first}.")
+        return centred
 
     def prior(self, name: str, X: TensorLike, dims: Any = None, hsgp_coeffs_dims: Any = None, **unknown: Any) -> Node:
         """`f(X)`, shape (n,), computed from the coefficients `{name}_hsgp_coeffs`.
