@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -182,6 +183,24 @@ class TestKept:
 
 
 class TestSources:
+    def test_shipped_programs_read_nothing_of_models(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Or their machine code would be stale after nearly every change, and be compiled where they first run."""
+        spec = importlib.util.spec_from_file_location("machine_code", ROOT / "tools" / "machine_code.py")
+        assert spec is not None
+        assert spec.loader is not None
+        tool = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(tool)
+        seen: set[frozenset[str]] = set()
+        monkeypatch.setattr(own_code, "sources", lambda modules: seen.add(modules) or "some")
+        tool.made("x86-64-v2", compiled=False)
+        assert len(seen) > 10
+        for modules in seen:
+            read = own_code.read_by(modules)
+            assert read is not None
+            assert not [name for name in read if name.partition(".")[0] in ("model", "sample", "tensor")], sorted(
+                modules
+            )
+
     def test_all_that_is_imported_counts_and_nothing_else(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -166,6 +166,16 @@ def sources(modules: frozenset[str]) -> str | None:
 
     None where source text cannot be read.
     """
+    found = read_by(modules)
+    if found is None:
+        return None
+    _index().keep()
+    read_all = "".join(f"{name} {found[name]}\n" for name in sorted(found))
+    return hashlib.sha256(f"{[status.value for status in Status]}\n{read_all}".encode()).hexdigest()
+
+
+def read_by(modules: Iterable[str]) -> dict[str, str] | None:
+    """Digests of what `sources` reads, by name without the library's; None where source text cannot be read."""
     waiting = ["native", "record", *(module.partition(".")[2] for module in modules)]
     found: dict[str, str] = {}
     while waiting:
@@ -176,9 +186,7 @@ def sources(modules: frozenset[str]) -> str | None:
                 return None
             found[name] = read[0]
             waiting += () if name == "native" else read[1]
-    _index().keep()
-    read_all = "".join(f"{name} {found[name]}\n" for name in sorted(found))
-    return hashlib.sha256(f"{[status.value for status in Status]}\n{read_all}".encode()).hexdigest()
+    return found
 
 
 @functools.cache

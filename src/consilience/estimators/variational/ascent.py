@@ -12,8 +12,12 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from consilience.estimators.variational import flow_steps, full_rank, low_rank, mean_field, particles
+from consilience.estimators.variational.flow_steps import FUNCTIONS as OF_FLOWS
+from consilience.estimators.variational.full_rank import FUNCTIONS as OF_FULL_RANK
+from consilience.estimators.variational.low_rank import FUNCTIONS as OF_LOW_RANK
+from consilience.estimators.variational.mean_field import FUNCTIONS as OF_MEAN_FIELD
 from consilience.estimators.variational.optimizers import NATURAL
+from consilience.estimators.variational.particles import FUNCTIONS as OF_PARTICLES
 from consilience.estimators.variational.state import (
     FLOW,
     FULL_RANK,
@@ -155,11 +159,11 @@ def evaluate_in_batches(ascent: Ascent, points: Array[f64], logps: Array[f64], r
 Steps = Callable[[int, int, int, int], None]
 Evaluate = Callable[[int, int, int, int], None]
 FAMILIES: Final[Mapping[int, tuple[NativeFunction[..., Any], ...]]] = {
-    MEAN_FIELD: mean_field.FUNCTIONS,
-    FULL_RANK: full_rank.FUNCTIONS,
-    LOW_RANK: low_rank.FUNCTIONS,
-    FLOW: flow_steps.FUNCTIONS,
-    PARTICLES: particles.FUNCTIONS,
+    MEAN_FIELD: OF_MEAN_FIELD,
+    FULL_RANK: OF_FULL_RANK,
+    LOW_RANK: OF_LOW_RANK,
+    FLOW: OF_FLOWS,
+    PARTICLES: OF_PARTICLES,
 }
 
 
