@@ -16,8 +16,9 @@ from consilience.statespace.components import (
     MeasurementError,
     TimeSeasonality,
 )
-from consilience.statespace.named_models import ETS, SARIMAX, VARMAX, DynamicFactor
+from consilience.statespace.named_models import SARIMAX, VARMAX, DynamicFactor
 from consilience.statespace.regressors import Holidays, Regression
+from consilience.statespace.smoothing import ETS
 
 __all__ = [
     "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "Holidays",
