@@ -30,6 +30,7 @@ def sum_trees(
     words: Array[i64],
     covariates: Array[f64],
     kinds: Array[i64],
+    standards: Array[f64],
     sizes: Array[i64],
     skips: Array[i64],
     found: Array[f64],
@@ -38,8 +39,9 @@ def sum_trees(
 
     words       of the draws, i64[draw, word]
     covariates  f64[column, row]; NaN where a value is missing
-    sizes       numbers of draws, words of a draw, trees of a sum, ensembles, outputs, rows, and 1
-                where all columns have cuts and no value is missing
+    standards   what makes lines of covariates: their means and spreads, f64[2, column]
+    sizes       numbers of draws, words of a draw, trees of a sum, ensembles, outputs, rows, 1
+                where all columns have cuts and no value is missing, 1 where leaves have lines, columns
     skips       memory, i64[word + 64]
     """
     draws = sizes[0]
@@ -49,6 +51,8 @@ def sum_trees(
     outputs = sizes[4]
     n = sizes[5]
     plain = sizes[6] == 1
+    lines = sizes[7] == 1
+    columns = sizes[8]
     for draw in range(draws):
         own = words[draw * width :]
         offset = bits_float(own[0])
@@ -63,7 +67,7 @@ def sum_trees(
                 going = True
                 while going:  # where the right child of each node is
                     if own[at] & TAG == 0:
-                        at += outputs
+                        at += 2 * outputs if lines else outputs
                         going = waiting > 0
                         if going:
                             waiting -= 1
@@ -75,6 +79,7 @@ def sum_trees(
                 for i in range(n):
                     place = root
                     word = own[place]
+                    above = -1
                     while word & TAG != 0:
                         column = ((word & TAG) >> 1) - 1
                         value = covariates[column * n + i]
@@ -83,5 +88,12 @@ def sum_trees(
                         else:
                             place = place + 1 if follow(word, kinds[column], value) else skips[place]
                         word = own[place]
+                        above = column
                     for k in range(outputs):
                         target[k * n + i] += bits_float(own[place + k])
+                    if lines and above >= 0:
+                        value = covariates[above * n + i]
+                        if value == value:
+                            z = (value - standards[above]) / standards[columns + above]
+                            for k in range(outputs):
+                                target[k * n + i] += z * bits_float(own[place + outputs + k])
