@@ -109,7 +109,8 @@ class BART(Continuous):
         NaN where a value is missing.
     Y
         The response, shape (n,), on the scale of the function: its mean and spread set those of the prior. A response
-        of zeros and ones gives the mean 0 and leaves of 3 / sqrt(m), for a logit or probit.
+        of zeros and ones gives the mean 0 and leaves of 3 / sqrt(m), for a logit or probit; so does one of the classes
+        0, …, k - 1 with `shape=(k, n)`, for a softmax.
     m
         Number of trees.
     alpha, beta
@@ -184,7 +185,11 @@ class BART(Continuous):
             raise ParameterError(f"BART: `alpha` must lie between 0 and 1, got {alpha!r}.")
         if not 0.0 <= beta < math.inf:
             raise ParameterError(f"BART: `beta` must be a number >= 0, got {beta!r}.")
-        offset, scale = _scale(Y, int(m))
+        if shape is not None and not isinstance(shape, list | tuple):
+            shape = (shape,)
+        if shape is not None and len(shape) > 2:
+            raise ShapeError(f"BART: `shape` must be (n,) or (k, n) for n rows of `X`, got {tuple(shape)}.")
+        offset, scale = _scale(Y, int(m), shape[0] if shape is not None and len(shape) == 2 else 2)
         if leaf_sd is not None and not 0.0 < leaf_sd < math.inf:
             raise ParameterError(f"BART: `leaf_sd`, the standard deviation of a leaf, must be > 0, got {leaf_sd!r}.")
         chosen = _kinds(split_rules, columns, kinds, categories)
@@ -198,12 +203,7 @@ class BART(Continuous):
             chosen, _weights(None if sparse else split_prior, columns), sparse, columns, categories,
             bool(separate_trees), lines, _orders(monotone, columns, chosen, response), centres, spreads,
         )  # fmt: skip
-        node = as_tensor(covariates)
-        if shape is not None and not isinstance(shape, list | tuple):
-            shape = (shape,)
-        if shape is not None and len(shape) > 2:
-            raise ShapeError(f"BART: `shape` must be (n,) or (k, n) for n rows of `X`, got {tuple(shape)}.")
-        return cls.variable([node], shape, size, [settings])
+        return cls.variable([as_tensor(covariates)], shape, size, [settings])
 
     def event_shape(self) -> Shape:
         return (self.X.static_shape[0],)
@@ -314,13 +314,13 @@ def _check_covariates(X: Array) -> None:
         raise ParameterError(f"BART: column {column} of `X` has no values at all; leave it out.")
 
 
-def _scale(Y: Any, m: int) -> tuple[float, float]:
-    """Mean of the sum, and standard deviation of a leaf, as pymc-bart sets them."""
+def _scale(Y: Any, m: int, classes: Any) -> tuple[float, float]:
+    """Mean of the sum, and usual standard deviation of a leaf; those of pymc-bart, but for more than two classes."""
     values = np.asarray(Y.eval() if isinstance(Y, Node) else Y, float)
     if not values.size or not np.isfinite(values).any():
         raise ParameterError("BART: `Y` has no finite values; it is the response, and sets the scale of the prior.")
     finite = values[np.isfinite(values)]
-    if np.isin(finite, (0.0, 1.0)).all():
+    if np.isin(finite, np.arange(max(2, int(classes)) if isinstance(classes, int | np.integer) else 2)).all():
         return 0.0, 3.0 / math.sqrt(m)
     spread = float(finite.std())
     return float(finite.mean()), (spread if spread > 0.0 else 1.0) / math.sqrt(m)
