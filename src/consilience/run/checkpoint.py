@@ -266,8 +266,8 @@ def _state(course: RunCourse, engine: Engine) -> dict[str, Any]:
 def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
     """Put course and engine into the state that was read, with the windows up to then."""
     _check_parts(state, course, engine)
-    tuning: list[dict[int, Window]] = []
-    sampling: list[dict[int, Window]] = []
+    tuning: list[Mapping[int, Window]] = []
+    sampling: list[Mapping[int, Window]] = []
     attempt = len(state["controller"]["restarts"])
     for block in blocks:
         windows = {int(c): _window(saved, course) for c, saved in block["windows"].items()}

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from consilience.errors import InitialPointError, SamplingError
 from consilience.events import ChainProgress, Phase
 from consilience.inference.dual_averaging import ANCHOR
-from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
+from consilience.inference.messages import ChainTuning, Divergences, JointWindows, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.tuner import TuningSetting
@@ -206,7 +206,7 @@ class LockStepEngine(Engine):
         with on(self.device, self.precision):
             yield
 
-    def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
+    def advance(self, segment: Segment, overseer: Overseer) -> Mapping[int, Window] | None:
         began = time.perf_counter()
         if segment.begin:
             self._begin()
@@ -276,8 +276,8 @@ class LockStepEngine(Engine):
         self._steps += int(found["n_steps"][:, 0].sum()) + (0 if self._regions is None else count)
         return found
 
-    def _windows(self, rows: Sequence[Mapping[str, Array]], start: Any, seconds: float) -> dict[int, Window]:
-        """Rows of all chains, which began at `start`, as windows of each."""
+    def _windows(self, rows: Sequence[Mapping[str, Array]], start: Any, seconds: float) -> JointWindows:
+        """Rows of all chains, which began at `start`, as their windows."""
         columns = tuple(COLUMNS.types)
         count = sum(len(some["lp"]) for some in rows)
         draws = np.empty((self.count, count, self.dimension))
@@ -289,16 +289,13 @@ class LockStepEngine(Engine):
             draws = self.folded(draws)
         size, length = self._noted()
         snapshot = {} if self._target is None else {"length": length}
-        nothing = np.empty((0, self.dimension))
-        places = [Divergences(np.empty(0, np.int64), nothing, nothing)] * self.count
+        places = {}
         diverging = table[:, columns.index("diverging")] == 1.0
         if diverging.any():
             begins = np.concatenate([self.folded(np.asarray(start, np.float64))[:, None], draws], axis=1)
             for c in np.flatnonzero(diverging.any(axis=1)).tolist():
                 places[c] = _divergences(np.flatnonzero(diverging[c]), begins[c])
-        return {
-            c: Window(draws[c], table[c], None, places[c], size, self._steps, seconds, snapshot) for c in self.living
-        }
+        return JointWindows(draws, table, places, size, self._steps, seconds, snapshot)
 
     def follow(self, other: LockStepEngine) -> None:
         """See `run.engine.Engine`: random numbers go on, too."""
