@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import SamplingError
 from consilience.inference.messages import Command, Segment, Window, draws_by_chain, statistic
 from consilience.inference.tuner import Reason, TuningSetting, Windows
-from consilience.record import Record, replace
+from consilience.record import Record, as_plain, replace
 from consilience.run.lock_step.settings import ChEES
 
 Floats = npt.NDArray[np.float64]
@@ -136,9 +135,20 @@ class ChEESTuner:
         self.done, self.moments = 0, None
 
     def save(self) -> dict[str, Any]:
-        """See `tuner.Tuner`: what the engine has learnt is on its device, and is not saved."""
-        raise SamplingError("runs of chains in lock step have no checkpoints.")
+        """See `tuner.Tuner`: what the engine has learnt is its own."""
+        return {
+            "target_accept": self.kernel.target_accept,
+            "answers": sorted(self.answers),
+            "reports": [as_plain(report) for report in self.reports],
+            "finished": self.finished,
+            "started": self.started,
+            "done": self.done,
+            "moments": None if self.moments is None else list(self.moments),
+        }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """See `tuner.Tuner`."""
-        raise SamplingError("runs of chains in lock step have no checkpoints.")
+        self.kernel = replace(self.kernel, target_accept=state["target_accept"])
+        self.answers, self.reports = frozenset(state["answers"]), tuple(TuningWindow(**r) for r in state["reports"])
+        self.finished, self.started, self.done = state["finished"], state["started"], state["done"]
+        self.moments = None if state["moments"] is None else WindowMoments(*state["moments"])
