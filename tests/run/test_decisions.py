@@ -327,7 +327,7 @@ def monitored(draws: NDArray[np.float64]) -> monitor.Monitor:
     found = monitor.Monitor(monitor.Monitored(("x", "y")), range(len(draws)))
     other = np.random.default_rng(1).standard_normal(draws.shape)
     pairs = np.stack([draws, other], axis=2)
-    found.extend(dict(enumerate(pairs)), dict(enumerate(other)))
+    found.extend(pairs, other)
     return found
 
 

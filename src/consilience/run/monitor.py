@@ -5,7 +5,7 @@ Gives names to the scalars of a `ConvergenceMonitor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,10 @@ class Monitor:
         assert self._convergence is not None
         return self._convergence
 
-    def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix]) -> None:
-        """Take in further draws of each chain, (draw, coordinate), and their log densities (draw,)."""
-        own = [draws[c] for c in self.chains]
-        derived = [] if self.monitored.derive is None else [self.monitored.derive(some) for some in own]
+    def extend(self, draws: Sequence[Matrix] | Matrix, lp: Matrix) -> None:
+        """Take in further draws of each chain, (draw, coordinate), and their log densities (chain, draw)."""
+        own, derive = draws, self.monitored.derive
+        derived = [] if derive is None else [derive(some) for some in own]
         if self._whole.any():
             counts = [some[:, self._whole] for some in own]
             derived = (
@@ -127,7 +127,7 @@ class Monitor:
             self._begin(derived)
         if derived:
             groups.append([self._chosen(values) for values in derived])
-        self.convergence.extend(*groups, [lp[c][:, None] for c in self.chains])
+        self.convergence.extend(*groups, lp[:, :, None])
 
     @property
     def levels(self) -> Matrix:

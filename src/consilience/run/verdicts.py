@@ -107,7 +107,7 @@ class Verdict(Record):
     advice: str = ""
 
 
-def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
+def energy_is_low(energies: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> bool:
     """Whether some chain moves too slowly between energies."""
     long = np.array([e for e in energies if len(e) >= 4])  # all chains have made as many draws
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
@@ -121,7 +121,7 @@ def energy_is_low_together(energies: NDArray[np.float64]) -> bool:
     return fraction < LEAST_EBFMI
 
 
-def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
+def may_be_improper(draws: Sequence[Matrix] | Matrix, evaluations: float, settled: bool) -> bool:
     """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all."""
     far = any(not (np.abs(some) < FAR_OUT).all() for some in draws)
     return not settled or evaluations > LONG_TRAJECTORIES or far

@@ -271,8 +271,7 @@ class ModelRun(Run):
         leg = self.mover.leg(density, places, plan, self.in_other_coordinates if may_change else None)
         leg.course.keep_draws_in(self.course.folder)
         if self.keep is not None:
-            assert isinstance(self.kernel, Kernel)
-            known = identity(signature(density), self.kernel, plan, self.chains, self.seed)
+            known = identity(signature(density), self.mover.settings, plan, self.chains, self.seed)
             self.keep.begin_again(known, plan.of_the_result)
         return leg
 

@@ -255,9 +255,7 @@ def sample(
             raise SamplingError('`executor` moves chains of `backend="llvm"`; leave out one of both.')
         from consilience.sample import lock_step as together
 
-        together.refuse(
-            threads_per_chain=threads_per_chain, step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps
-        )
+        together.refuse(threads_per_chain=threads_per_chain, step=step, nuts=nuts, tuning=tuning, jumps=jumps)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     apart = type(executor).__name__ == "Shards"  # the rows are not here
@@ -330,10 +328,10 @@ def sample(
             starting_positions(compiled(owner)[0], starts, seed, initvals, jitter=jitter, attempts=attempts)
         raise
     keeper = None
-    if save.checkpoint is not None and isinstance(mover.kernel, Kernel):
+    if save.checkpoint is not None:
         from consilience.run import checkpoint as checkpoints
 
-        known = identity(signature(density), mover.kernel, plan, chains, seed)
+        known = identity(signature(density), mover.settings, plan, chains, seed)
         keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
         run = ModelRun(owner, density, plan, mover, points, compile_seconds, keeper)
