@@ -144,6 +144,7 @@ class SeparateModes:
             search=self.search_from,
             components=self.components,
             regions=self.summary,
+            searched=lambda: self.found.complete,
             labels=lambda: self.labels,
         )
 
