@@ -13,7 +13,7 @@ from consilience.inference import NUTS, Kernel
 from consilience.ir import Node
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model, modelcontext
-from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
+from consilience.model.reparametrization import centred_hierarchies, fields, heavy_priors, standard_variables
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
@@ -364,7 +364,7 @@ def _eliminated(
 
 def _has_other_coordinates(model: Model) -> bool:
     """Whether there are coordinates that may suit draws better than the model's own."""
-    return bool(centred_hierarchies(model) or fields(model) or standard_variables(model))
+    return bool(centred_hierarchies(model) or fields(model) or standard_variables(model) or heavy_priors(model))
 
 
 def _notes(model: Model, density: ModelDensity, step: Any, threads_per_chain: int | None) -> Iterator[str]:
