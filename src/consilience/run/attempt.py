@@ -359,7 +359,7 @@ class Attempt:
 
     def _of_failing(self, failure: Failure, look: Look, limit: str) -> Verdict | None:
         """Whether chains disagree, as two checks have to find, or it is the end."""
-        plan, figures = self.course.plan, self.figures
+        figures = self.figures
         assert figures is not None
         if look.verdict is not None and (self.disagreed or look.at_end):
             improper = "" if look.at_end else self._improper()

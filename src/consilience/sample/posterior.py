@@ -149,9 +149,10 @@ def sample(
 
         - "coordinates": hierarchies that diverge or mix badly continue in partially non-centred coordinates, after one
           restart; long random walks, AR, CAR and ICAR fields move in units of their scale; a block of variables that
-          is nearly normal given the others moves in coordinates that follow these. Names in the result stay those of
-          the model, and its attributes `centredness` and `transported` say what was chosen. Only if the run chooses
-          its length, chains start by `init="lbfgs"`, and no number of jumps is given.
+          is nearly normal given the others moves in coordinates that follow these; Cauchy and Student-t variables
+          with heavy tails move in coordinates in which these are light. Names in the result stay those of the model,
+          and its attributes `centredness`, `transported` and `heavy_tails` say what was chosen. Only if the run
+          chooses its length, chains start by `init="lbfgs"`, and no number of jumps is given.
         - "steps": divergences lead to one more tuning, with smaller steps.
         - "metric": draws that contradict the metric lead to one more tuning, with a metric made of these draws.
         - "jumps": chains jump between separate modes that were found before the run. If chains disagree, the run
