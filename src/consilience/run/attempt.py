@@ -262,7 +262,7 @@ class Attempt:
         if plan.draws is not None or plan.max_draws is not None or self.disagreed or course.improper:
             return ""
         assert figures is not None
-        self.needs.append(need := forecast.need_of(failure, self.count, plan.rule))
+        self.needs.append(need := forecast.need_of(failure, self.count, course.rule))
         bound, draws = verdicts.most_divergences(course.diverged), self.count * len(self.chains)
         ending = forecast.never(self.needs, len(self.chains))
         if self.count >= forecast.LONGER * course.fewest and verdicts.too_many_divergences(
@@ -295,7 +295,7 @@ class Attempt:
 
     def _failure(self, at_end: bool) -> Failure | None:
         """What does not hold for the draws so far, of which figures are noted."""
-        rule = self.course.plan.rule
+        rule = self.course.rule
         self._catch_up()
         failure = self.monitor.check(rule, at_end)
         if self.on_disk is not None:
@@ -372,7 +372,7 @@ class Attempt:
 
     def _of_failing(self, failure: Failure, look: Look, limit: str) -> Verdict | None:
         """Whether chains disagree, as two checks have to find, or it is the end."""
-        plan, figures = self.course.plan, self.figures
+        figures = self.figures
         assert figures is not None
         if look.verdict is not None and (self.disagreed or look.at_end):
             improper = "" if look.at_end else self._improper()
@@ -385,7 +385,7 @@ class Attempt:
             self.figures = replace(figures, next_check=self.next_check(self.count))
         if not look.at_end:
             return None
-        return verdicts.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+        return verdicts.of_failing(self.monitor, failure, self.course.rule, self.count, limit, self.course.unsearched)
 
     def _disagreeing(self, verdict: Verdict) -> Verdict:
         """The verdict on chains that disagree, and whether they do in the order of labels alone."""

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.events import Event, Restarted
 from consilience.inference.messages import (
     Matrix,
@@ -133,6 +134,22 @@ class RunCourse:
     def tuner_evaluations(self) -> int:
         """Evaluations of the log density by tuners themselves, beside those of the chains."""
         return self.spent_before + self.tuner.spent
+
+    @property
+    def rule(self) -> StoppingRule:
+        """When draws suffice: as asked for, but R-hat is judged strictly where `unsearched` says something.
+
+        Then the agreement of the chains is all there is against another mode, and none of it is put down to chance.
+        """
+        return replace(self.plan.rule, strict=True) if self.unsearched else self.plan.rule
+
+    @property
+    def unsearched(self) -> str:
+        """In words, that separate modes were not looked for, or not to the end; empty if they were."""
+        searched = self.monitored.searched
+        if searched is None:
+            return "separate modes were not looked for"
+        return "" if searched() else "the search for separate modes did not come to its end"
 
     @property
     def limit(self) -> str:

@@ -42,6 +42,7 @@ class Monitored(Record):
     `components`: looks for normals that a density is a sum of, once; whether there are some, which `normals` gives
         then.
     `regions`: what is known of separate regions, in plain numbers and words; None: nothing was looked for.
+    `searched`: whether the search for separate regions came to its end; None: there was none.
     `labels`: in words, that separate regions are the same but for the order of labels; empty if they are not.
     `improper`: in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have
         been; empty if nothing speaks for it. Asked where chains do as they would on such a target.
@@ -59,6 +60,7 @@ class Monitored(Record):
     search: Callable[[Matrix], bool] | None = None
     components: Callable[[], bool] | None = None
     regions: Callable[[], dict[str, Any]] | None = None
+    searched: Callable[[], bool] | None = None
     labels: Callable[[], str] | None = None
     improper: Callable[[Matrix], str] | None = None
 

@@ -214,8 +214,13 @@ def width_change(before: Sight, now: Sight) -> float:
     return float(np.exp(change[change > np.maximum(SAME_WIDTH, noise)].max(initial=0.0)))
 
 
-def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:
-    """The verdict on draws, so many of each chain, for which the rule does not hold at the end."""
+def of_failing(
+    monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str, unsearched: str = ""
+) -> Verdict:
+    """The verdict on draws, so many of each chain, for which the rule does not hold at the end.
+
+    `unsearched`: see `RunCourse.unsearched`.
+    """
     name = monitor.names[failure.scalar]
     value, bound = failure.value, failure.bound
     if draws < FEWEST_DRAWS:
@@ -239,7 +244,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
                 "modes, try more chains"
             )
         case "rhat":
-            text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}"
+            text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}{unsearched and f', and {unsearched}'}"
         case _:
             text = f"the R-hat of `{name}` is above {rule.target_rhat} by more than noise"
     return Verdict("not_converged", f"{text} ({limit})", name)

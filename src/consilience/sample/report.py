@@ -45,7 +45,7 @@ RESTARTS: Final = {
     "smallest steps": "divergences left a doubt: the chains tuned again, to take the smallest steps",
     "metric": "the draws contradicted the metric: the chains tuned again, with one made of these draws",
     "jumps": "chains did not come and go between regions: they sampled again, with jumps between these",
-    "coordinates": "the draws were hard to make: the run went on in partially non-centred coordinates",
+    "coordinates": "the draws were hard to make: the run went on in other coordinates",
     "block": "a block is nearly normal given the others: the run went on in coordinates of it that follow these",
 }
 HELP: Final = {
@@ -201,6 +201,10 @@ def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
     if carried := _plain(attributes, "transported", {}):
         kind = next(iter(carried.values()))
         yield f"{_listed(list(carried))} moved in coordinates in which their place and width follow the others ({kind})"
+    if centred := _plain(attributes, "centredness", {}):
+        yield f"{_listed(list(centred))} moved in partially non-centred coordinates"
+    if heavy := _plain(attributes, "heavy_tails", ()):
+        yield f"{_listed(heavy)} moved in coordinates in which heavy tails are light, x = middle + width sinh(y)"
 
 
 def _listed(names: list[str]) -> str:

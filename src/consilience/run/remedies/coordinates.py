@@ -24,7 +24,7 @@ MOST_FIELDS: Final = 4  # times that fields get other coordinates
 SAID_OF_BLOCKS: Final = (
     "a block of variables is nearly normal given the others: tuning again in coordinates that follow these"
 )
-SAID: Final = "partially non-centred coordinates suit the draws better: tuning and sampling again in them"
+SAID: Final = "other coordinates suit the draws better: tuning and sampling again in them"
 
 
 def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
