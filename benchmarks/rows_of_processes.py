@@ -39,7 +39,7 @@ def parser_of(program: str, words: str | None, models: Sequence[str], runs: str)
         prog=f"python -m {program}", description=words, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=20, help=f"{runs} of each model")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="0: this one, for what itself begins others")
     parser.add_argument("--models", nargs="+", choices=list(models), default=list(models))
     parser.add_argument("--out", type=Path, metavar="FILE", help="file to which rows of JSON are added that it lacks")
     parser.add_argument("--budget", type=float, default=1e9, help="seconds, after which no more rows are waited for")
@@ -93,17 +93,26 @@ def made(one: Callable[[Any], Row], work: Sequence[Any], given: argparse.Namespa
     stamp, until = code(), time.monotonic() + given.budget
     rows = of_one_commit(given.out, stamp["commit"])
     done = {json.dumps(row["work"]) for row in rows}
-    left = [piece for piece in work if json.dumps(piece) not in done]
+    left, row_of = [piece for piece in work if json.dumps(piece) not in done], partial(_row, one)
+
+    def keep(row: Row) -> None:
+        rows.append(row | stamp)
+        if given.out:
+            add(given.out, rows[-1])
+
+    if not given.processes:
+        for row in map(row_of, left):
+            keep(row)
+            if time.monotonic() > until:
+                break
+        return rows
     with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
-        results = pool.imap_unordered(partial(_row, one), left)
+        results = pool.imap_unordered(row_of, left)
         for _ in left:
             try:
-                row = results.next(timeout=max(0.0, until - time.monotonic()))
+                keep(results.next(timeout=max(0.0, until - time.monotonic())))
             except multiprocessing.TimeoutError:
                 break
-            rows.append(row | stamp)
-            if given.out:
-                add(given.out, rows[-1])
         pool.terminate()
     return rows
 
