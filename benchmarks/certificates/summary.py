@@ -79,6 +79,17 @@ def rate(rows: Sequence[Row]) -> Rate:
     return Rate(sum(bool(row["wrong"]) for row in rows), len(rows))
 
 
+def certified_of_right(rows: Iterable[Row]) -> Rate:
+    """Of runs whose draws are right, how many are certified, those with divergences too."""
+    right = [row for row in proper(rows) if not row["wrong"]]
+    return Rate(sum(row["status"].startswith(CERTIFIED) for row in right), len(right))
+
+
+def seen(rows: Iterable[Row]) -> list[Row]:
+    """Those of targets that are not made to be invisible."""
+    return [row for row in rows if not TARGETS[row["target"]].invisible]
+
+
 def missing(rows: Iterable[Row]) -> int:
     """How many have a region missing; rows of targets without regions have none."""
     least = [row.get("least") for row in rows]
@@ -143,8 +154,11 @@ def show(rows: Sequence[Row], before: Sequence[Row]) -> None:
     if without:
         bad = sum(row["status"] == CERTIFIED for row in without)
         print(f"  certified without a posterior {bad:4d} of {len(without):6d}  {Rate(bad, len(without))}")
-    wrong = sum(bool(row["wrong"]) for row in rows if row["status"] == CERTIFIED)
-    print(f"  wrong certificates {verdict(wrong <= MOST_WRONG * len(rows))}")
+    visible = rate([row for row in seen(rows) if row["status"] == CERTIFIED])
+    some = certified_of_right(rows)
+    print(f"  certified, without invisible {visible.wrong:5d} of {visible.runs:6d}  {visible}")
+    print(f"  right that are certified     {some.wrong:5d} of {some.runs:6d}  {some}")
+    print(f"  wrong certificates {verdict(visible.wrong <= MOST_WRONG * visible.runs)}")
     print(f"{sum(row['seconds'] for row in rows):.0f} seconds in all, {len(by(rows, 'target'))} targets")
     for row in rows:
         if row["wrong"] and row["status"].startswith(CERTIFIED):
