@@ -44,7 +44,12 @@ class LiveSource(TreeSource):
         self._count, self._due, self._may = 0, 0.0, 0.0
         self._told: list[dict[str, Any]] = []
         self.records = self._told
-        self.journal = Journal(lambda record: self._told.append(finite(record)), about(run), ProcessReport(run))
+        self.journal = Journal(self._note, about(run), ProcessReport(run))
+
+    def _note(self, record: Mapping[str, Any]) -> None:
+        """Keep a record; of a run that begins while its page is made only the first that says so."""
+        if record["kind"] != "began" or not self._told:
+            self._told.append(finite(record))
 
     def version(self) -> object:
         return len(self._told), self._count
@@ -170,18 +175,18 @@ class Page:
         """What the buttons do: pause, resume, stop, or ask for so many more effective draws than there are."""
         run = self.run
         if run.finished:
-            raise SamplingError("the run is over; `result.extend(target_ess=…)` goes on with it.")
+            raise SamplingError("the run is over; continue it with `result.extend(target_ess=…)`.")
         match action:
             case "pause" | "resume" | "stop":
                 getattr(run, action)()
             case "more":
                 if number is None or not 0 < number < 1e9:
-                    raise SamplingError("more effective draws need a number of them, above 0.")
+                    raise SamplingError("give a number above 0 to add to the target ESS.")
                 check = run.last_check
                 there = 0.0 if check is None or not np.isfinite(check.ess) else check.ess
                 run.ask_for(there + number)
             case _:
-                raise SamplingError(f"a run is paused, resumed, stopped or asked for more; got {action!r}.")
+                raise SamplingError(f"the action must be 'pause', 'resume', 'stop' or 'more', got {action!r}.")
 
 
 def page_of(run: ModelRun, host: str = "127.0.0.1", port: int | None = None, control: bool = True) -> Server:

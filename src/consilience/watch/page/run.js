@@ -284,7 +284,7 @@ export class RunPage {
     }
     const last = (row) => row[row.length - 1];
     renew(this.part.tuning.lastChild, this.metric(this.run.metric) ?? "", scrolled("State of the chains", make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
-      make("tbody", {}, p.chains.slice(0, 64).map((c, i) => make("tr", {}, [c, p.phase[i], last(p.done[i]), last(p.draws[i]), last(p.divergences[i]), number(last(p.step_size[i])), number(last(p.tree_depth[i]))].map((v) => make("td", {}, String(v)))))))));
+      make("tbody", {}, p.chains.slice(0, 64).map((c, i) => make("tr", {}, [c, p.phase[i], number(last(p.done[i])), number(last(p.draws[i])), number(last(p.divergences[i])), number(last(p.step_size[i])), number(last(p.tree_depth[i]))].map((v) => make("td", {}, String(v)))))))));
   }
 
   metric(m) {
