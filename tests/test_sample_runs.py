@@ -114,7 +114,8 @@ def test_what_cannot_be_extended_is_said() -> None:
 
 
 def test_draws_beyond_reach_are_said_with_the_name_of_the_worst() -> None:
-    with model(), pytest.warns(pm.ConvergenceWarning, match=r"has not converged.*below the target of 1000000") as caught:
+    said = r"has not converged.*below the target of 1000000"
+    with model(), pytest.warns(pm.ConvergenceWarning, match=said) as caught:
         tree = pm.sample(random_seed=1, stop=pm.Stop(ess=1_000_000, max_draws=150), progressbar=False)
     assert tree.status == "not_converged"
     assert tree.worst in {"mu", "s", "z[a]", "z[b]", "z[c]", "log density"}

@@ -33,7 +33,7 @@ PAGES = (
 WIDTHS = (1280, 400)
 HEIGHTS = {1280: 1600, 400: 1800}
 
-RUNS = '''
+RUNS = """
 import sys, warnings
 import numpy as np
 import consilience as pm
@@ -96,7 +96,7 @@ match what:
         with wide(300):
             pm.sample(stop=pm.Stop(ess=1e9, max_time=60), cores=2, save=pm.Save(store=f"{place}/killed.zarr",
                       checkpoint=f"{place}/killed.run"), **quiet)
-'''
+"""
 
 
 @contextmanager

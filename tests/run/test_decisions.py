@@ -430,7 +430,7 @@ def test_what_was_visited_once_is_said_or_leads_to_jumps(script: type[Scripted])
     script.visited_once = staticmethod(lambda count: True)
     result = run(NORMAL, EarlyChecks(max_draws=333))
     assert (result.verdict.status, result.verdict.worst) == ("not_converged", "x[0]")
-    assert "came back too seldom" in result.verdict.reason
+    assert "rarely returned" in result.verdict.reason
     result = run(NORMAL, EarlyChecks(max_draws=333), kernel=JUMPING)
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "not_converged"

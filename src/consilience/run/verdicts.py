@@ -199,7 +199,9 @@ def of_passing(
     elif (divergences >= FEWEST_DIVERGENCES if smallest else before or divergences) and size < WELL_MIXED * draws:
         since = f"{divergences} of {draws} draws diverged" if divergences else ""
         known = " and ".join(filter(None, (f"{said} before the chains took smaller steps" if said else "", since)))
-        doubts.append(f"{known}, and the chains rarely visit part of the posterior: tails where steps diverge may be missing")
+        doubts.append(
+            f"{known}, and the chains rarely visit part of the posterior: tails where steps diverge may be missing"
+        )
     status: Status = "converged_with_divergences" if doubts else "converged"
     return Verdict(status, "; ".join((*doubts, *alone)), divergences=bool(doubts))
 
@@ -234,8 +236,9 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
                 text += f"; about {needed} draws per chain would be enough"
         case "quantile ess":
             text = (
-                f"the chains started far apart in `{name}` and rarely returned to where some of them were: the ESS there "
-                f"is {value:.0f}, below the target of {bound:.0f}; the posterior may have several modes, try more chains"
+                f"the chains started far apart in `{name}` and rarely returned to where some of them were: the ESS "
+                f"there is {value:.0f}, below the target of {bound:.0f}; the posterior may have several modes, try "
+                "more chains"
             )
         case "rhat":
             text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}"

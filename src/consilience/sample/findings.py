@@ -57,7 +57,9 @@ def warn(run: ModelRun, result: RunResult, stacklevel: int) -> None:
 def way_on(run: ModelRun) -> str:
     """How a run goes on that lost its workers."""
     if run.keep is None:
-        return "With `save=pm.Save(checkpoint=…)`, a run that lost its workers continues with `pm.resume(…, executor=…)`."
+        return (
+            "With `save=pm.Save(checkpoint=…)`, a run that lost its workers continues with `pm.resume(…, executor=…)`."
+        )
     return f"Continue with `pm.resume({str(run.keep.path)!r}, executor=…)`."
 
 
@@ -97,9 +99,7 @@ def findings(run: ModelRun, result: RunResult) -> Iterable[str]:
         case "chains_disagree":
             yield f"The chains disagree: {verdict.reason}. {advice}".rstrip()
         case "not_converged":
-            yield (
-                f"The run has not converged: {verdict.reason}. Do not use these draws yet. {advice}"
-            ).rstrip()
+            yield (f"The run has not converged: {verdict.reason}. Do not use these draws yet. {advice}").rstrip()
     if result.draws.shape[1]:
         # Energies of chains in lock step were judged all together: each alone may be too short to tell.
         judged = {"energy"} if isinstance(run.kernel, ChEES | CompoundStep) else set()

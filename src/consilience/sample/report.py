@@ -124,9 +124,7 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     if not judged:
         sizes = groups["posterior"].sizes
         count = f"{sizes.get('chain', 0)} × {sizes.get('draw', 0):,}"
-        return Account(
-            f"{attributes.get('method', 'Posterior')}, {count} draws, convergence not checked: {path}"
-        )
+        return Account(f"{attributes.get('method', 'Posterior')}, {count} draws, convergence not checked: {path}")
     parts = [("run", line) for line in _run(groups, attributes)]
     parts += [("status", line) for line in _status(attributes)]
     parts += [("course", line) for line in _course(attributes)]
@@ -225,9 +223,7 @@ def _regions(attributes: Mapping[str, Any]) -> Iterator[str]:
     known = _plain(attributes, "regions", {})
     if not known:
         if str(attributes["status"]) in JUDGED:
-            yield (
-                "Separate modes were not searched for. Chains that all start in one mode do not show the others."
-            )
+            yield ("Separate modes were not searched for. Chains that all start in one mode do not show the others.")
         return
     sentences = re.split(r"(?<=\.) ", str(known["statement"]))
     yield " ".join(sorted(sentences, key=lambda s: not any(words in s for words in NOT_DONE)))
@@ -254,8 +250,8 @@ def _draws(attributes: Mapping[str, Any]) -> Iterator[str]:
     if check["passed"] and check["rhat"] > check["target_rhat"]:
         chance = "; it is above the target by chance: chains that agree differ by as much in so few draws"
     yield (
-        f"the smallest effective sample size is {check['ess']:,.0f}{asked}, of `{check['ess_name']}`; the largest R-hat "
-        f"is {check['rhat']:.3f} (target {check['target_rhat']:.2f}){chance}"
+        f"the smallest effective sample size is {check['ess']:,.0f}{asked}, of `{check['ess_name']}`; the largest "
+        f"R-hat is {check['rhat']:.3f} (target {check['target_rhat']:.2f}){chance}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where draws lie: draws of one element enter; intervals of highest density leave, several where there are modes apart."""
+"""Where draws lie: draws of an element enter; intervals of highest density leave, several where modes are apart."""
 
 from __future__ import annotations
 
@@ -48,4 +48,3 @@ def modes_of(draws: Array, prob: float = 0.94) -> list[tuple[float, float]] | No
         groups.append((begin, end))
     groups = [(begin, end) for begin, end in groups if density[begin:end].sum() >= LEAST * len(some)]
     return [(float(edges[begin]), float(edges[end])) for begin, end in groups] if len(groups) > 1 else None
-

@@ -159,6 +159,7 @@ class StoreSource(RunSource):
         self._draws_seen: object = None
         self._created: object = None
         self._first: dict[tuple[str, str], Array] = {}  # draws before the first check, by group and name
+        self._first_labels: Mapping[str, Sequence[str]] = {}
         self._first_seen: object = None
         self.refresh()
 
@@ -180,13 +181,14 @@ class StoreSource(RunSource):
     def _take_first(self) -> None:
         """Where the store has no draws yet, those that lie beside it."""
         found = first_draws.read(self.path) if self._stored == 0 else None
-        groups, self.stride = ({}, 1) if found is None else found
         self._first, self.draws, self.diverged = {}, self._stored, (0, 0)
-        for group, some in groups.items():
-            self.groups[group] = {}
-            for name, (array, dims) in some.items():
-                names = dims if len(dims) == array.ndim - 2 else [f"{name}_dim_{i}" for i in range(array.ndim - 2)]
-                self.groups[group][name] = StoredVariable(name, tuple(names), array.shape[2:], True)
+        self._labels.clear()
+        self._first_labels, self.stride = ({}, 1) if found is None else (found.labels, found.stride)
+        for group, some in found.groups.items() if found is not None else ():
+            self.groups[group] = {
+                name: StoredVariable(name, dims, a.shape[2:], True) for name, (a, dims) in some.items()
+            }
+            for name, (array, _) in some.items():
                 self._first[group, name] = array
                 self.chains, self.draws = array.shape[:2]
 
@@ -228,7 +230,8 @@ class StoreSource(RunSource):
     def labels(self, dim: str, length: int) -> Sequence[object]:
         known = self._labels.get((dim, length))
         if known is None:
-            known = range(length)
+            known = self._first_labels.get(dim, ())
+            known = known if len(known) == length else range(length)
             for group in self.groups:
                 about = self._members.get(f"{group}/{dim}")
                 if about is not None and about["shape"] == [length]:

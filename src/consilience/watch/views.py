@@ -163,9 +163,7 @@ def _why(
     if ended is not None or status not in ("sampling", "tuning", "starting", "paused", "stale"):
         return str((ended or {}).get("reason") or attributes.get("reason", ""))
     if status == "stale":
-        return (
-            "no update for a while: the process was killed, the disk is full, or the machine cannot be reached"
-        )
+        return "no update for a while: the process was killed, the disk is full, or the machine cannot be reached"
     if status in ("tuning", "starting"):
         return "the chains tune step size and mass matrix; draws follow"
     if check is None:
@@ -220,9 +218,7 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
     return dict(finite(found))
 
 
-def _progress(
-    records: Sequence[Mapping[str, Any]], status: str, draws: int, tuned: int | None
-) -> dict[str, Any]:
+def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int, tuned: int | None) -> dict[str, Any]:
     """Moments as columns, `MOST_POINTS` at most: time, and what there is of each chain.
 
     Of a run that is over the last moment is one before its end: chains that went on have all draws since.
@@ -397,9 +393,9 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
         each = ((array, k) for array in flat for k in range(array.shape[2]))
         for number, (array, k) in enumerate(each, begin):
             apart = columns["r_hat"][number] > SOME_RHAT
-            if len(intervals) < MOST_SHAPES and (total <= MOST_SHAPES or apart):
-                if (modes := modes_of(array[:, :, k])) is not None:
-                    intervals[names[number]] = modes
+            wanted = len(intervals) < MOST_SHAPES and (total <= MOST_SHAPES or apart)
+            if wanted and (modes := modes_of(array[:, :, k])) is not None:
+                intervals[names[number]] = modes
         batch.clear()
 
     for variable in source.groups.get(group, {}).values():

@@ -17,18 +17,32 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.record import Record
+
 NAME: Final = "first_draws.npz"
 LARGEST: Final = 1 << 26  # bytes that are read
 
 Groups = Mapping[str, Mapping[str, npt.NDArray[Any]]]
 
 
-def write(store: Path, groups: Groups, dims: Mapping[str, Sequence[str]], stride: int) -> None:
+def write(
+    store: Path,
+    groups: Groups,
+    dims: Mapping[str, Sequence[str]],
+    stride: int,
+    coords: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
+) -> None:
     """Replace those of a store: arrays (chain, draw, …) by group and name, of one draw in `stride`. Raises OSError."""
     named = [(group, name, array) for group, some in groups.items() for name, array in some.items()]
+    used = {str(dim) for _, name, _ in named for dim in dims.get(name, ())}
     about = {
         "stride": stride,
         "arrays": [[group, name, list(dims.get(name, ()))] for group, name, _ in named],
+        "labels": {
+            dim: [str(label) for label in np.asarray(labels).tolist()]
+            for dim, labels in (coords or {}).items()
+            if dim in used
+        },
     }
     beside = store / f"first_draws.{secrets.token_hex(16)}.partial"
     try:
@@ -40,26 +54,33 @@ def write(store: Path, groups: Groups, dims: Mapping[str, Sequence[str]], stride
         beside.unlink(missing_ok=True)
 
 
-def read(store: Path) -> tuple[dict[str, dict[str, tuple[npt.NDArray[Any], list[str]]]], int] | None:
-    """Arrays with their dims by group and name, and of one draw in how many they are; None where there are none."""
+class FirstDraws(Record, eq=False):
+    """What `read` found: arrays with their dims by group and name, labels by dim, and of one draw in how many it is."""
+
+    groups: Mapping[str, Mapping[str, tuple[npt.NDArray[Any], tuple[str, ...]]]]
+    labels: Mapping[str, Sequence[str]]
+    stride: int
+
+
+def read(store: Path) -> FirstDraws | None:
+    """Those of a store; None where there are none."""
     file = store / NAME
     try:
         if file.is_symlink() or file.stat().st_size > LARGEST:
             return None
-        with np.load(file, allow_pickle=False) as found:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as found:
             about = json.loads(str(found["about"]))
-            groups: dict[str, dict[str, tuple[npt.NDArray[Any], list[str]]]] = {}
+            groups: dict[str, dict[str, tuple[npt.NDArray[Any], tuple[str, ...]]]] = {}
             for number, (group, name, dims) in enumerate(about["arrays"]):
                 array = found[str(number)]
                 if array.ndim < 2 or array.dtype.kind not in "biuf" or math.prod(array.shape[:2]) == 0:
                     continue
-                groups.setdefault(str(group), {})[str(name)] = array, [str(dim) for dim in dims]
+                own = tuple(map(str, dims)) if len(dims) == array.ndim - 2 else None
+                own = own or tuple(f"{name}_dim_{axis}" for axis in range(array.ndim - 2))
+                groups.setdefault(str(group), {})[str(name)] = array, own
         shapes = {array.shape[:2] for some in groups.values() for array, _ in some.values()}
-        return (groups, max(1, int(about["stride"]))) if "posterior" in groups and len(shapes) == 1 else None
+        labels = {str(dim): list(map(str, some)) for dim, some in about["labels"].items()}
+        whole = "posterior" in groups and len(shapes) == 1
+        return FirstDraws(groups, labels, max(1, int(about["stride"]))) if whole else None
     except Exception:  # of zip files and NumPy's headers, each with errors of its own: there are none then
         return None
-
-
-def forget(store: Path) -> None:
-    """Take those of a store away. Raises OSError."""
-    (store / NAME).unlink(missing_ok=True)

@@ -152,7 +152,7 @@ class ZarrStore:
         `stride`: of the run's draws they are one in so many. Raises OSError.
         """
         if not self.draws and self.path.is_dir():
-            first_draws.write(self.path, groups, self._dims, stride)
+            first_draws.write(self.path, groups, self._dims, stride, self._coords)
 
     def append(self, groups: Groups) -> None:
         """Add draws to every variable; readers see all of them or none.
