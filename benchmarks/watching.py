@@ -48,6 +48,14 @@ class Spent:
                     pass
         return sum(self.seconds.values())
 
+    def by_name(self) -> dict[str, float]:
+        """The same by the first word of names."""
+        found: dict[str, float] = {}
+        for number, seconds in self.seconds.items():
+            name = next(own for own in MINE if self.names[number].startswith(own))
+            found[name] = found.get(name, 0.0) + seconds
+        return found
+
 
 def main() -> None:
     """Print the table."""
@@ -108,6 +116,8 @@ def main() -> None:
         Row("cost in the first six seconds", 100.0 * (first or 0.0), "%", 2.0),
         Row("cost over all", 100.0 * share, "%", 2.0, note=f"{updates} updates in {wall:.0f} s of the wall"),
     ]
+    total = time.process_time() - process
+    rows += [Row(f"threads: {name}", 100.0 * own / total, "%", None) for name, own in spent.by_name().items()]
     rows += [Row(f"answer: {what}", 1e3 * float(np.median(times)), "ms", None, note=f"largest {1e3 * max(times):.0f}")
              for what, times in answers.items()]  # fmt: skip
     show(f"An open page: {given.chains} chains of {given.parameters:,} parameters, processor time", rows)
