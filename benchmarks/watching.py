@@ -2,8 +2,8 @@
 
     python -m benchmarks.watching [--chains 16] [--parameters 5000] [--seconds 60]
 
-The page is asked as a browser asks: for the run at each change, for four traces, and every fifteen seconds for the
-summary and the pairs. Shares are of the processor time of the process, in its first six seconds and over all; times of
+The page is asked as a browser asks: for the run at each change, for four traces, and, after fifteen seconds and then
+every fifteen, for the summary and the pairs. Shares are of the processor time of the process, in its first six seconds and over all; times of
 answers are of the thread that makes them.
 """
 
@@ -93,7 +93,7 @@ def main() -> None:
 
     process, mine, first = time.process_time(), spent.now(), None
     stream = urllib.request.urlopen(f"{base}api/events?run=this+run", timeout=120)
-    begun, slow = time.monotonic(), -1e9
+    begun = slow = time.monotonic()
     updates = 0
     try:
         while time.process_time() - process < given.seconds:

@@ -18,6 +18,7 @@ from consilience.run.attempt import spread
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
 from consilience.sample.storing import ProcessReport, about
+from consilience.watch import views
 from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from consilience.sample.model_run import ModelRun
 
 NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
-FEWEST: Final = 400  # draws of each chain
+FEWEST: Final = 200  # draws of each chain
 SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and their share of the process's processor time
 NAME: Final = "this run"
 PRIOR_DRAWS: Final = 2000
@@ -42,6 +43,7 @@ class LiveSource(TreeSource):
         super().__init__(xarray.DataTree(), NAME)
         self._run = run
         self._count, self._due, self._may = 0, 0.0, 0.0
+        self.rows = views.LIVE_ROWS
         self._told: list[dict[str, Any]] = []
         self.records = self._told
         self.journal = Journal(self._note, about(run), ProcessReport(run))
@@ -98,6 +100,7 @@ class LiveSource(TreeSource):
         """Show the result from now on."""
         self.take(result)
         self._count = -1
+        self.rows = views.MOST_ROWS
 
 
 def prior_of(run: ModelRun) -> Callable[[], Mapping[str, Any]] | None:
@@ -126,7 +129,7 @@ def prior_of(run: ModelRun) -> Callable[[], Mapping[str, Any]] | None:
 class Page:
     """The page of a run of this process: its server, and its one run."""
 
-    single = True
+    single = shares = True
 
     def __init__(self, run: ModelRun) -> None:
         self.run = run

@@ -69,6 +69,7 @@ class RunSource(ABC):
     draw_prior: Callable[[], Mapping[str, Array]] | None = None  # gives draws (draw, …) of the prior, where a model is
     _drawn: Mapping[str, Array] | None = None
     study: str | None = None  # to which it belongs
+    rows = 0  # of the summary; 0: as many as there may be
     diverged = (0, 0)  # draws of each chain that were looked at, and how many of all diverged
     store: Path | None = None  # where the draws are, if that is a store
     checkpoint: Path | None = None  # of its run, if that is what is here
@@ -184,13 +185,13 @@ class StoreSource(RunSource):
         self._first, self.draws, self.diverged = {}, self._stored, (0, 0)
         self._labels.clear()
         self._first_labels, self.stride = ({}, 1) if found is None else (found.labels, found.stride)
+        groups = dict(self.groups)
         for group, some in found.groups.items() if found is not None else ():
-            self.groups[group] = {
-                name: StoredVariable(name, dims, a.shape[2:], True) for name, (a, dims) in some.items()
-            }
+            groups[group] = {name: StoredVariable(name, dims, a.shape[2:], True) for name, (a, dims) in some.items()}
             for name, (array, _) in some.items():
                 self._first[group, name] = array
                 self.chains, self.draws = array.shape[:2]
+        self.groups = groups
 
     def _read_members(self) -> None:
         try:

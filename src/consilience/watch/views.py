@@ -30,6 +30,7 @@ Array = npt.NDArray[Any]
 MOST_POINTS: Final = 400  # of a line
 MOST_READ: Final = 32_768  # draws of a chain for a line
 MOST_ROWS: Final = 2000  # of the summary
+LIVE_ROWS: Final = 400  # likewise, of a run of this process, from which making it takes time
 MOST_NUMBERS: Final = 1 << 22  # of draws that the summary is made of
 FEWER_NUMBERS, FEWEST_EACH = 1 << 20, 1000  # where there are more: of all, and draws of each chain at least
 MOST_FOUND: Final = 60
@@ -378,9 +379,10 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
     names: list[str] = []
     keys: list[tuple[str, Place]] = []
     columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    most = source.rows or MOST_ROWS
     total = sum(v.size for v in source.groups.get(group, {}).values() if v.sampled)
     batch: list[Array] = []  # of small variables, that are described together
-    numbers = min(total, MOST_ROWS) * source.chains * source.draws
+    numbers = min(total, most) * source.chains * source.draws
     step = 1 if numbers <= MOST_NUMBERS else min(-(-numbers // FEWER_NUMBERS), max(1, source.draws // FEWEST_EACH))
 
     intervals: dict[str, Any] = {}
@@ -399,7 +401,7 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
         batch.clear()
 
     for variable in source.groups.get(group, {}).values():
-        left = MOST_ROWS - len(names)
+        left = most - len(names)
         if left <= 0 or not variable.sampled or not variable.size or -(-source.draws // step) < FEWEST_DRAWS:
             continue
         elements = list(islice(source.elements(variable), left))

@@ -28,9 +28,9 @@ Groups = Mapping[str, Mapping[str, npt.NDArray[Any]]]
 def write(
     store: Path,
     groups: Groups,
-    dims: Mapping[str, Sequence[str]],
+    dims: Mapping[str, Sequence[str | None]],
     stride: int,
-    coords: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
+    coords: Mapping[str, Any] | None = None,
 ) -> None:
     """Replace those of a store: arrays (chain, draw, …) by group and name, of one draw in `stride`. Raises OSError."""
     named = [(group, name, array) for group, some in groups.items() for name, array in some.items()]
@@ -41,7 +41,7 @@ def write(
         "labels": {
             dim: [str(label) for label in np.asarray(labels).tolist()]
             for dim, labels in (coords or {}).items()
-            if dim in used
+            if dim in used and labels is not None
         },
     }
     beside = store / f"first_draws.{secrets.token_hex(16)}.partial"
@@ -75,8 +75,8 @@ def read(store: Path) -> FirstDraws | None:
                 array = found[str(number)]
                 if array.ndim < 2 or array.dtype.kind not in "biuf" or math.prod(array.shape[:2]) == 0:
                     continue
-                own = tuple(map(str, dims)) if len(dims) == array.ndim - 2 else None
-                own = own or tuple(f"{name}_dim_{axis}" for axis in range(array.ndim - 2))
+                named = dims if len(dims) == array.ndim - 2 else [None] * (array.ndim - 2)
+                own = tuple(f"{name}_dim_{axis}" if dim is None else str(dim) for axis, dim in enumerate(named))
                 groups.setdefault(str(group), {})[str(name)] = array, own
         shapes = {array.shape[:2] for some in groups.values() for array, _ in some.values()}
         labels = {str(dim): list(map(str, some)) for dim, some in about["labels"].items()}

@@ -20,6 +20,8 @@ const shortly = (seconds) => { const time = new Date(1000 * seconds); return day
 // With a capital, one full stop, and no marks of code.
 const sentence = (text) => { const plain = (text ?? "").replaceAll("`", "").trim().replace(/\.+$/, ""); return plain ? `${plain[0].toUpperCase()}${plain.slice(1)}. ` : ""; };
 
+const isLarge = (r) => r.parameters * (r.chains ?? 1) > 10000;
+
 export class RunPage {
   constructor(place, name, back) {
     this.place = place;
@@ -104,6 +106,8 @@ export class RunPage {
     if (drawn && (run.draws !== this.drawn || run.status !== this.shownStatus)) {
       await this.showTraces();
       // What takes longer comes more seldom while the run goes on.
+      // At the beginning of a run it would take a large share of the little that was computed.
+      this.slowAt ??= live && run.seconds < 10 && isLarge(run) ? now : 0;
       if (!live || !this.slowAt || now - this.slowAt > Math.max(15000, 100 * run.seconds)) {
         this.slowAt = now;
         await Promise.all([this.showSummary(), this.showPairs(), this.showDivergences(), this.showPrior(), this.showLeaveOneOut()]);
