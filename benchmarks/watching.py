@@ -3,8 +3,8 @@
     python -m benchmarks.watching [--chains 16] [--parameters 5000] [--seconds 60]
 
 The page is asked as a browser asks: for the run at each change, for four traces, and, after fifteen seconds and then
-every fifteen, for the summary and the pairs. Shares are of the processor time of the process, in its first six seconds and over all; times of
-answers are of the thread that makes them.
+every fifteen, for the summary and the pairs. Shares are of the processor time of the process, in its first six seconds
+and over all; times of answers are of the threads that make them.
 """
 
 from __future__ import annotations

@@ -630,8 +630,8 @@ def dependence(evidence: Symptoms) -> Cause | None:
     return Cause(
         "dependence",
         names,
-        f"the data determine little more than the {what} of `{evidence.names[i]}` and `{evidence.names[j]}` (correlation "
-        f"{table[i, j]:.3f})",
+        f"the data determine little more than the {what} of `{evidence.names[i]}` and `{evidence.names[j]}` "
+        f"(correlation {table[i, j]:.3f})",
         "Leave one of them out, give one a narrower prior, or centre the predictor that they share: `x - x.mean()`.",
     )
 
