@@ -227,7 +227,7 @@ def test_the_last_check_is_where_the_run_ends(script: type[Scripted]) -> None:
     assert script.checked == [*SCHEDULE[:6], 333]
     assert result.verdict.status == "not_converged"
     assert result.verdict.worst == "x[0]"
-    assert "500 draws per chain would do" in result.verdict.reason
+    assert "500 draws per chain would be enough" in result.verdict.reason
     assert "(max_draws=333)" in result.verdict.reason
 
 
@@ -430,7 +430,7 @@ def test_what_was_visited_once_is_said_or_leads_to_jumps(script: type[Scripted])
     script.visited_once = staticmethod(lambda count: True)
     result = run(NORMAL, EarlyChecks(max_draws=333))
     assert (result.verdict.status, result.verdict.worst) == ("not_converged", "x[0]")
-    assert "came back too seldom" in result.verdict.reason
+    assert "rarely returned" in result.verdict.reason
     result = run(NORMAL, EarlyChecks(max_draws=333), kernel=JUMPING)
     assert result.restarts == ("jumps",)
     assert result.verdict.status == "not_converged"
@@ -495,7 +495,7 @@ def test_chains_in_two_far_modes_disagree() -> None:
     result = run(two_modes(16.0), EarlyChecks(), APART)
     assert result.verdict.status == "chains_disagree"
     assert result.verdict.worst == "x[0]"
-    assert "sit in different regions of `x[0]`" in result.verdict.reason
+    assert "are in different regions of `x[0]`" in result.verdict.reason
     assert result.draws.shape[1] < 1000
 
 

@@ -165,7 +165,7 @@ class Run:
             while not self.finished and (end is None or time.perf_counter() < end):
                 try:
                     self._over.wait(TICK if end is None else min(TICK, max(0.0, end - time.perf_counter())))
-                    self.listeners.deliver()
+                    self.listeners.deliver(self._progress)
                     if not self.finished:
                         self.listeners.tell(self._progress)
                 except KeyboardInterrupt:  # comes only where `interrupts_stop` could not take the signal over
@@ -174,7 +174,7 @@ class Run:
 
     def _tell_all(self) -> None:
         while not self._over.wait(TICK):
-            self.listeners.deliver()
+            self.listeners.deliver(self._progress)
             self.listeners.tell(self._progress)
         self.listeners.deliver()
 

@@ -234,7 +234,7 @@ def few_draws(evidence: Symptoms) -> Cause | None:
     return Cause(
         "few",
         (),
-        f"{count} draws of each chain are too few to judge convergence by",
+        f"{count} draws per chain are too few to judge convergence",
         "Draw more: `result.extend(target_ess=…)`, or `pm.sample()` without `draws=`, which decides the number itself.",
     )
 
@@ -434,7 +434,7 @@ def _jump_between(evidence: Symptoms, begin: Floats, end: Floats) -> tuple[Float
 
 def apart(evidence: Symptoms) -> Cause | None:
     """Chains in different regions."""
-    if evidence.verdict.status != "chains_disagree" and "no draw has come" not in evidence.verdict.reason:
+    if evidence.verdict.status != "chains_disagree" and "no draw reached" not in evidence.verdict.reason:
         return None
     exchanged = _exchanged(evidence)
     if exchanged or "labels" in evidence.verdict.reason:
@@ -494,14 +494,14 @@ def neck(evidence: Symptoms) -> Cause | None:
                 return Cause(
                     "neck",
                     (scale, name),
-                    f"divergences sit in {where}",
+                    f"steps diverge in {where}",
                     f'Give `{scale}` a prior that keeps it from 0, such as `pm.Gamma("{scale}", 2, …)`, or take '
                     "smaller steps, `pm.sample(target_accept=0.99)`.",
                 )
             return Cause(
                 "neck",
                 (scale, name),
-                f"chains have trouble in {where}",
+                f"the chains mix badly in {where}",
                 f"Write `{name}` in standardized coordinates: `pm.noncenter(model, ['{name}'])`.",
             )
     return None
@@ -628,8 +628,8 @@ def dependence(evidence: Symptoms) -> Cause | None:
     return Cause(
         "dependence",
         names,
-        f"the data know little but the {what} of `{evidence.names[i]}` and `{evidence.names[j]}` (correlation "
-        f"{table[i, j]:.3f})",
+        f"the data determine little more than the {what} of `{evidence.names[i]}` and `{evidence.names[j]}` "
+        f"(correlation {table[i, j]:.3f})",
         "Leave one of them out, give one a narrower prior, or centre the predictor that they share: `x - x.mean()`.",
     )
 

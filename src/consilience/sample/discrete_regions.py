@@ -137,7 +137,7 @@ class DiscreteRegions:
                 listed = [f"`{names[i]}` = {v:.0f}" for i, v in zip(self.whole, one.values, strict=True)]
                 return (
                     f"discrete values with about {100.0 * share:.2g} % of the posterior's mass, {', '.join(listed)}, "
-                    "were found before sampling, and no draw has come there; do not rely on these draws as they are: "
-                    "leave `step=` out, so that these variables are summed out, or try more chains"
+                    "were found before sampling, but no draw reached them; do not use these draws: leave out "
+                    "`step=`, so that these variables are summed out, or try more chains"
                 )
         return ""

@@ -18,6 +18,7 @@ from consilience.run.attempt import spread
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
 from consilience.sample.storing import ProcessReport, about
+from consilience.watch import views
 from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from consilience.sample.model_run import ModelRun
 
 NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
-FEWEST: Final = 400  # draws of each chain
+FEWEST: Final = 200  # draws of each chain
 SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and their share of the process's processor time
 NAME: Final = "this run"
 PRIOR_DRAWS: Final = 2000
@@ -42,9 +43,15 @@ class LiveSource(TreeSource):
         super().__init__(xarray.DataTree(), NAME)
         self._run = run
         self._count, self._due, self._may = 0, 0.0, 0.0
+        self.rows = views.LIVE_ROWS
         self._told: list[dict[str, Any]] = []
         self.records = self._told
-        self.journal = Journal(lambda record: self._told.append(finite(record)), about(run), ProcessReport(run))
+        self.journal = Journal(self._note, about(run), ProcessReport(run))
+
+    def _note(self, record: Mapping[str, Any]) -> None:
+        """Keep a record; of a run that begins while its page is made only the first that says so."""
+        if record["kind"] != "began" or not self._told:
+            self._told.append(finite(record))
 
     def version(self) -> object:
         return len(self._told), self._count
@@ -96,6 +103,7 @@ class LiveSource(TreeSource):
         """Show the result from now on."""
         self.take(result)
         self._count = -1
+        self.rows = views.MOST_ROWS
 
 
 def prior_of(run: ModelRun) -> Callable[[], Mapping[str, Any]] | None:
@@ -124,7 +132,7 @@ def prior_of(run: ModelRun) -> Callable[[], Mapping[str, Any]] | None:
 class Page:
     """The page of a run of this process: its server, and its one run."""
 
-    single = True
+    single = shares = True
 
     def __init__(self, run: ModelRun) -> None:
         self.run = run
@@ -173,18 +181,18 @@ class Page:
         """What the buttons do: pause, resume, stop, or ask for so many more effective draws than there are."""
         run = self.run
         if run.finished:
-            raise SamplingError("the run is over; `result.extend(target_ess=…)` goes on with it.")
+            raise SamplingError("the run is over; continue it with `result.extend(target_ess=…)`.")
         match action:
             case "pause" | "resume" | "stop":
                 getattr(run, action)()
             case "more":
                 if number is None or not 0 < number < 1e9:
-                    raise SamplingError("more effective draws need a number of them, above 0.")
+                    raise SamplingError("give a number above 0 to add to the target ESS.")
                 check = run.last_check
                 there = 0.0 if check is None or not np.isfinite(check.ess) else check.ess
                 run.ask_for(there + number)
             case _:
-                raise SamplingError(f"a run is paused, resumed, stopped or asked for more; got {action!r}.")
+                raise SamplingError(f"the action must be 'pause', 'resume', 'stop' or 'more', got {action!r}.")
 
 
 def page_of(run: ModelRun, host: str = "127.0.0.1", port: int | None = None, control: bool = True) -> Server:

@@ -113,7 +113,7 @@ def default_transform(rv: Node) -> Transform | None:
 
     See Also
     --------
-    sampled_transform : The one that samplers use.
+    label : The name by which a transformed value is known.
 
     Examples
     --------
