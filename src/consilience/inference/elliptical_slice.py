@@ -140,26 +140,15 @@ def step_elliptical(
 class EllipticalSlice(Kernel):
     """Elliptical slice sampling: no settings to tune, and no rejections.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    prior_cov : object, optional
-        Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
-    prior_chol : object, optional
-        Its lower Cholesky factor, instead.
-
-    See Also
-    --------
-    Slice : Without a normal prior.
+    prior_cov: Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
+    prior_chol: Its lower Cholesky factor, instead.
+    See Slice: Without a normal prior.
 
     References
     ----------
     Murray, Adams, MacKay: Elliptical Slice Sampling (2010).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", 0, 1, shape=3)
     ...     y = pm.Normal("y", x, 1, observed=[1.0, 2.0, 3.0])

@@ -199,19 +199,9 @@ class CategoricalGibbsMetropolis(Kernel):
     Each element is drawn from its distribution given all others, so that every proposal is accepted. Elements that are
     independent of each other given all others are drawn side by side: one pass over the data for all.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    separable : bool, default False
-        Whether they are; `pm.sample` finds out.
-
-    See Also
-    --------
-    BinaryGibbsMetropolis : The same for two values.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    separable (bool): Whether they are; `pm.sample` finds out.
+    See BinaryGibbsMetropolis: The same for two values.
     >>> with pm.Model():
     ...     x = pm.Categorical("x", [0.2, 0.3, 0.5])
     ...     step = pm.CategoricalGibbsMetropolis([x])
@@ -261,20 +251,10 @@ class CategoricalGibbsMetropolis(Kernel):
 class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):
     """Gibbs sampling of variables with two values: see `CategoricalGibbsMetropolis`.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    separable : object, default False
-        Whether variables that do not meet are updated at once.
-
-    See Also
-    --------
-    CategoricalGibbsMetropolis : For more values.
-    BinaryMetropolis : Proposes single changes.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    separable: Whether variables that do not meet are updated at once.
+    See CategoricalGibbsMetropolis: For more values.
+    See BinaryMetropolis: Proposes single changes.
     >>> with pm.Model():
     ...     x = pm.Bernoulli("x", 0.3, shape=2)
     ...     result = pm.sample(step=pm.BinaryGibbsMetropolis([x]), random_seed=1, progressbar=False)

@@ -193,32 +193,20 @@ def step_slice(point: Point, state: SliceState, scratch: SliceScratch, density: 
 class Slice(Kernel):
     """Slice sampling, one coordinate after the other or all at once. It needs no gradient and rejects no proposal.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    w : float or tuple of float, default 1.0
-        Width of the first interval, positive; for each coordinate, or one for all.
-    tune : bool, default True
-        Whether widths are learnt in the tuning transitions, as twice the mean length of the last intervals.
-    iter_limit : float, default float('inf')
-        Greatest number of steps by which the interval of a coordinate grows, at least 1; 10,000 if it is more, so that
-        stepping out ends on a density that does not fall off, too.
-    blocked : bool, default False
-        Whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer evaluations,
-        shorter moves; its widths are not tuned.
-
-    See Also
-    --------
-    Metropolis : Random-walk Metropolis of real and whole numbers.
-    AdaptiveMetropolis : Metropolis with normal proposals of the covariance of the chain so far.
+    w (float or tuple of float): Width of the first interval, positive; for each coordinate, or one for all.
+    tune (bool): Whether widths are learnt in the tuning transitions, as twice the mean length of the last intervals.
+    iter_limit (float, default float('inf')): Greatest number of steps by which the interval of a coordinate grows, at
+        least 1; 10,000 if it is more, so that stepping out ends on a density that does not fall off, too.
+    blocked (bool): Whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer
+        evaluations, shorter moves; its widths are not tuned.
+    See Metropolis: Random-walk Metropolis of real and whole numbers.
+    See AdaptiveMetropolis: Metropolis with normal proposals of the covariance of the chain so far.
 
     References
     ----------
     Neal (2003), Annals of Statistics 31, 705.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     step = pm.Slice([x])

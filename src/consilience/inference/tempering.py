@@ -289,20 +289,12 @@ def step_tempering(
 class ParallelTempering(Kernel):
     """Parallel tempering with random-walk Metropolis, for all variables of a continuous model with several modes.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    levels : int, default 10
-        Number of inverse temperatures from 1 to `hottest`, at least 2.
-    hottest : float, default 0.01
-        The least inverse temperature, between 0 and 1: the density to this power has to be one, and to be without
-        barriers between the modes.
-    moves : int, default 5
-        Metropolis steps of every replica between two swaps, at least 1.
-
-    See Also
-    --------
-    sample_smc : For several modes, too, with the evidence.
+    levels (int): Number of inverse temperatures from 1 to `hottest`, at least 2.
+    hottest (float): The least inverse temperature, between 0 and 1: the density to this power has to be one, and to be
+        without barriers between the modes.
+    moves (int): Metropolis steps of every replica between two swaps, at least 1.
+    See sample_smc: For several modes, too, with the evidence.
 
     Notes
     -----
@@ -311,13 +303,11 @@ class ParallelTempering(Kernel):
     many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density
     is taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
 
+
     References
     ----------
     Swendsen, Wang (1986), Physical Review Letters 57, 2607.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.NormalMixture("x", [0.5, 0.5], [-5.0, 5.0], 1.0)
     ...     result = pm.sample(step=pm.ParallelTempering(levels=4), random_seed=1, progressbar=False)
