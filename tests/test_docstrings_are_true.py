@@ -185,16 +185,13 @@ def test_shared_parameters_are_all_used_and_filled_in() -> None:
 def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
     """Types, defaults and imports that a docstring leaves out come from the code."""
 
-    def f(
-        x: "Node", y: "Sequence[str] | None" = None, *rest: "Any", axis: int | None = 1, many: bool = False
-    ) -> "Node":
+    def f(x: pt.TensorVariable, y: Mapping[str, Any] | None = None, *rest: Any, many: bool = False) -> list[Any]:
         """Sum of all, in
         Note: this order.
 
         x, rest (TensorLike): First operand,
             of any rank.
         y: Words.
-        axis (one) : ...
         many (bool or int): Whether there are many.
         Returns: The sum.
         Raises ShapeError: If the shapes differ.
@@ -216,16 +213,14 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
         x, rest : TensorLike
             First operand,
             of any rank.
-        y : sequence of str, optional
+        y : mapping of str to object, optional
             Words.
-        axis : int, default 1
-            The axis; negative numbers count from the end.
         many : bool or int, default False
             Whether there are many.
 
         Returns
         -------
-        TensorVariable
+        list of object
             The sum.
 
         Raises

@@ -144,7 +144,7 @@ _TITLES: Final = {"See": "See Also", "Returns": "Returns", "Yields": "Yields"}
 
 def filled(thing: Any, text: str) -> str:
     """The docstring of a function or class with all that its code and the rows of this file say."""
-    text = inspect.cleandoc(text)
+    text = _without_margin(text)
     full = _FULL.search(text)
     if full and MARK not in text:
         return text
@@ -167,6 +167,12 @@ def filled(thing: Any, text: str) -> str:
     return "\n".join(lines)
 
 
+def _without_margin(text: str) -> str:
+    """What `inspect.cleandoc` gives, at a tenth of its price where the last line is the margin."""
+    body, _, margin = text.rpartition("\n")
+    return body.replace(f"\n{margin}", "\n").strip() if margin.isspace() else inspect.cleandoc(text)
+
+
 def _whole(text: str, names: set[str], notes: dict[str, Any], defaults: dict[str, Any]) -> str:
     """A docstring of the shorter form in numpydoc's."""
     sections: dict[str, list[str]] = {"": []}
@@ -176,7 +182,9 @@ def _whole(text: str, names: set[str], notes: dict[str, Any], defaults: dict[str
             rest = lines[place:]
             sections.setdefault("Examples", []).extend(rest if title == "Examples" else [*_imports(rest), *rest])
             break
-        if line.startswith("---"):  # a section that is written out
+        if ": " not in line and not line.startswith("---") and not line.endswith(MARK):
+            sections[title].append(line)
+        elif line.startswith("---"):  # a section that is written out
             title = sections[title].pop()
             sections[title] = []
         elif line.endswith(MARK):
@@ -206,7 +214,7 @@ def _imports(example: list[str]) -> list[str]:
     if example[0].startswith((">>> import ", ">>> from ")):
         return []
     code = "\n".join(line[4:] for line in example if line.startswith((">>> ", "... ")))
-    return [f">>> {line}" for name, line in IMPORTS.items() if re.search(rf"\b{name}\.", code)]
+    return [f">>> {line}" for name, line in IMPORTS.items() if f"{name}." in code and re.search(rf"\b{name}\.", code)]
 
 
 @cache
