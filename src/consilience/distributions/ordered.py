@@ -145,12 +145,8 @@ class OrderedCategories(WithProbabilities, Discrete):
 class OrderedLogistic(OrderedCategories):
     """Ordered categories of a logistic variable: P(X <= k) = 1 / (1 + exp(eta - cutpoints[k])).
 
-    Parameters
-    ----------
-    eta
-        Location of the hidden variable.
-    cutpoints
-        Increasing numbers, shape (..., K - 1) for K categories.
+    eta: Location of the hidden variable.
+    cutpoints: Increasing numbers, shape (..., K - 1) for K categories.
     """
 
     eta = parameter(real, nan_check=False)
@@ -172,14 +168,9 @@ class OrderedLogistic(OrderedCategories):
 class OrderedProbit(OrderedCategories):
     """Ordered categories of a normal variable: P(X <= k) = Phi((cutpoints[k] - eta) / sigma).
 
-    Parameters
-    ----------
-    eta
-        Mean of the hidden variable.
-    cutpoints
-        Increasing numbers, shape (..., K - 1) for K categories.
-    sigma
-        Standard deviation of the hidden variable > 0.
+    eta: Mean of the hidden variable.
+    cutpoints: Increasing numbers, shape (..., K - 1) for K categories.
+    sigma: Standard deviation of the hidden variable > 0.
     """
 
     eta = parameter(real, nan_check=False)
@@ -203,14 +194,9 @@ class OrderedProbit(OrderedCategories):
 class OrderedMultinomial(WithProbabilities, Multinomial):
     """Counts of ordered categories among n draws, with the probabilities of `OrderedLogistic`.
 
-    Parameters
-    ----------
-    eta
-        Location of the hidden variable.
-    cutpoints
-        Increasing numbers, shape (..., K - 1) for K categories.
-    n
-        Number of draws, whole, >= 0.
+    eta: Location of the hidden variable.
+    cutpoints: Increasing numbers, shape (..., K - 1) for K categories.
+    n: Number of draws, whole, >= 0.
     """
 
     eta = parameter(real, nan_check=False)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Mapping, Set
 from functools import cache
 from types import FunctionType
 from typing import Any, Final
@@ -159,7 +160,7 @@ def filled(thing: Any, text: str) -> str:
         starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
         names |= {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]}
     if not full:
-        return _whole(text, names, notes, defaults)
+        return in_sections(text, names, notes, defaults)
     lines = text.split("\n")
     for place, line in enumerate(lines):
         if line.endswith(MARK):
@@ -173,8 +174,13 @@ def _without_margin(text: str) -> str:
     return body.replace(f"\n{margin}", "\n").strip() if margin.isspace() else inspect.cleandoc(text)
 
 
-def _whole(text: str, names: set[str], notes: dict[str, Any], defaults: dict[str, Any]) -> str:
-    """A docstring of the shorter form in numpydoc's."""
+def in_sections(text: str, names: Set[str], notes: Mapping[str, Any] | None, defaults: Mapping[str, Any]) -> str:
+    """A docstring of the shorter form in numpydoc's; a docstring in that form as it is.
+
+    `names`: the parameters, "Returns" and "Yields". `notes`: annotations; with None, types are those written out.
+    """
+    if _FULL.search(text):
+        return text
     sections: dict[str, list[str]] = {"": []}
     title, lines = "", text.split("\n")
     for place, line in enumerate(lines):
@@ -194,10 +200,11 @@ def _whole(text: str, names: set[str], notes: dict[str, Any], defaults: dict[str
             names_here, kind, meaning = found.groups()
             title = _TITLES.get(names_here, "Parameters")
             first = names_here.partition(",")[0].strip("*")
-            kind = kind or worded(notes.get("return" if title != "Parameters" else first, "object"))
-            if first in defaults and "optional" not in kind and ", default " not in kind:
+            if notes is not None:
+                kind = kind or worded(notes.get("return" if title != "Parameters" else first, "object"))
+            if kind and first in defaults and "optional" not in kind and ", default " not in kind:
                 kind += _default(defaults[first])
-            head = f"{names_here} : {kind}" if title == "Parameters" else kind
+            head = kind if title != "Parameters" else f"{names_here} : {kind}" if kind else names_here
             sections.setdefault(title, []).extend((head, f"    {meaning}"))
         elif found := _OTHER.fullmatch(line):
             title = _TITLES.get(found[1], found[1])
