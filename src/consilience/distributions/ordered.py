@@ -42,10 +42,7 @@ class WithProbabilities(Distribution):
     ) -> Node:
         """A variable of the model whose `with` block this is.
 
-        Parameters
-        ----------
-        compute_p : bool, default True
-            Whether the model keeps the probabilities as well, in a last axis of one element per category.
+        compute_p: Whether the model keeps the probabilities as well, in a last axis of one element per category.
 
         Notes
         -----

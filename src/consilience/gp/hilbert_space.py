@@ -51,8 +51,6 @@ def _per_dim(boundary: Conditions, dims: int) -> tuple[Condition, ...]:
 def set_boundary(X: TensorLike, c: TensorLike) -> Any:
     """Half widths of the box of inputs: c times half of the range of each column, as an array of shape (columns,).
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> pm.gp.hsgp_approx.set_boundary([[0.0, 1.0], [4.0, 3.0]], 1.5)
     array([3. , 1.5])
@@ -70,8 +68,6 @@ def calc_eigenvalues(L: Any, m: Sequence[int], boundary: Conditions = "dirichlet
 
     The first column's frequency runs fastest, behind that of the third and of others: the order of NumPy's `meshgrid`.
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> pm.gp.hsgp_approx.calc_eigenvalues([1.0, 2.0], [2, 1]).round(2)
     array([[2.47, 0.62],
@@ -94,8 +90,6 @@ def calc_eigenvectors(
     `m`: as for `calc_eigenvalues`.
     `boundary`: as for `calc_eigenvalues`.
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> eigenvalues = pm.gp.hsgp_approx.calc_eigenvalues([1.0], [2])
     >>> pm.gp.hsgp_approx.calc_eigenvectors([[0.0]], [1.0], eigenvalues, [2]).eval().round(3)
@@ -117,8 +111,6 @@ def calc_eigenvectors(
 def calc_basis_periodic(Xs: Any, period: Any, m: int, tl: Any = np) -> tuple[Any, Any]:
     """Cosines and sines of the harmonics 0, 1, … m - 1 at inputs, each of shape (n, m).
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> cosines, sines = pm.gp.hsgp_approx.calc_basis_periodic(np.array([[0.0], [0.5]]), period=2.0, m=2)
     >>> cosines.round(3)

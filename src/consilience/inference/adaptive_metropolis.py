@@ -41,20 +41,12 @@ class AdaptiveMetropolisInfo:
 class AdaptiveMetropolisState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    scale : f64
-        Factor on the steps, positive; learnt.
-    mean : Array
-        Of the chain so far, f64[dimension].
-    covariance : Array
-        Of the chain so far, f64[dimension, dimension].
-    factor : Array
-        Lower Cholesky factor of the covariance in use, f64[dimension, dimension].
-    target : f64
-        Mean probability of acceptance to reach.
-    tune : i64
-        Number of tuning transitions.
+    scale: Factor on the steps, positive; learnt.
+    mean (Array): Of the chain so far, f64[dimension].
+    covariance (Array): Of the chain so far, f64[dimension, dimension].
+    factor (Array): Lower Cholesky factor of the covariance in use, f64[dimension, dimension].
+    target: Mean probability of acceptance to reach.
+    tune: Number of tuning transitions.
     """
 
     scale: f64

@@ -52,12 +52,8 @@ class DEMetropolisCommand(Record, eq=False):
 class DEMetropolisState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    archive : Array
-        Past points of all chains, f64[points, dimension].
-    tune : i64
-        Number of tuning transitions.
+    archive (Array): Past points of all chains, f64[points, dimension].
+    tune: Number of tuning transitions.
     """
 
     proposal: DEProposal

@@ -44,20 +44,12 @@ LONGEST = 2.2
 class DEMetropolisZState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    history : Array
-        Past points, f64[ARCHIVE, dimension].
-    points : i64
-        How many of its rows are filled.
-    every : i64
-        Transitions between two points that are kept; doubled, with every other point dropped, when it is full.
-    snooker : f64
-        Probability of a snooker update.
-    dropped : f64
-        Share of the history that is forgotten when tuning ends.
-    tune : i64
-        Number of tuning transitions.
+    history (Array): Past points, f64[ARCHIVE, dimension].
+    points: How many of its rows are filled.
+    every: Transitions between two points that are kept; doubled, with every other point dropped, when it is full.
+    snooker: Probability of a snooker update.
+    dropped: Share of the history that is forgotten when tuning ends.
+    tune: Number of tuning transitions.
     """
 
     proposal: DEProposal

@@ -43,18 +43,11 @@ class EllipticalSliceState:
 class EllipticalSliceScratch:
     """Memory of a transition, and the prior.
 
-    Attributes
-    ----------
-    position : Array
-        The point looked at, f64[dimension].
-    normals : Array
-        Standard normals, f64[dimension].
-    white : Array
-        Coordinates in which the prior is a standard normal, f64[dimension].
-    ellipse : Array
-        The draw of the prior that spans the ellipse, f64[dimension].
-    factor : Array
-        Lower Cholesky factor of the prior's covariance, f64[dimension, dimension].
+    position (Array): The point looked at, f64[dimension].
+    normals (Array): Standard normals, f64[dimension].
+    white (Array): Coordinates in which the prior is a standard normal, f64[dimension].
+    ellipse (Array): The draw of the prior that spans the ellipse, f64[dimension].
+    factor (Array): Lower Cholesky factor of the prior's covariance, f64[dimension, dimension].
     """
 
     position: Array[f64]

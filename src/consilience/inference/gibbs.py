@@ -41,14 +41,9 @@ class GibbsInfo:
 class GibbsState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    least, values : Array
-        Least value and number of values of each coordinate, f64[dimension] and i64[dimension].
-    separable : boolean
-        Whether all coordinates are drawn from one table; all have `width` values then.
-    width : i64
-        Greatest number of values.
+    least, values (Array): Least value and number of values of each coordinate, f64[dimension] and i64[dimension].
+    separable: Whether all coordinates are drawn from one table; all have `width` values then.
+    width: Greatest number of values.
     """
 
     least: Array[f64]
@@ -61,16 +56,10 @@ class GibbsState:
 class GibbsScratch:
     """Memory of a sweep.
 
-    Attributes
-    ----------
-    table : Array
-        Probabilities, f64[width, dimension], or log densities of one coordinate, f64[width].
-    weights : Array
-        Those of one coordinate, f64[width].
-    position : Array
-        The point proposed, f64[dimension].
-    uniforms : FunctionPointer
-        `random_uniforms`: fills an array, given key, counter, array and length.
+    table (Array): Probabilities, f64[width, dimension], or log densities of one coordinate, f64[width].
+    weights (Array): Those of one coordinate, f64[width].
+    position (Array): The point proposed, f64[dimension].
+    uniforms (FunctionPointer): `random_uniforms`: fills an array, given key, counter, array and length.
     """
 
     table: Array[f64]

@@ -58,12 +58,8 @@ class HmcInfo:
 class HmcState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    path_length : f64
-        Mean integration time, positive; the metric's scale is its unit.
-    max_steps : i64
-        Greatest number of leapfrog steps, at least 1.
+    path_length: Mean integration time, positive; the metric's scale is its unit.
+    max_steps: Greatest number of leapfrog steps, at least 1.
     """
 
     warmup: Warmup
@@ -76,14 +72,9 @@ class HmcState:
 class HmcScratch:
     """Memory of a transition.
 
-    Attributes
-    ----------
-    positions, gradients, drifts : Array
-        Two points, the last and the one being made, f64[2, stride].
-    momentum, velocity : Array
-        f64[dimension].
-    begin, end : Array
-        Ends of the leapfrog step that diverged, f64[dimension].
+    positions, gradients, drifts (Array): Two points, the last and the one being made, f64[2, stride].
+    momentum, velocity (Array): f64[dimension].
+    begin, end (Array): Ends of the leapfrog step that diverged, f64[dimension].
     """
 
     positions: Array[f64]

@@ -279,20 +279,12 @@ def prepare(kernel: Kernel) -> None:
 class MarkovChain:
     """One chain of a kernel, or of several in turn.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        What moves it.
-    density : LogDensity
-        The target; records hold addresses only, which are good as long as it is there.
-    position : ndarray
-        Its starting point, float64 (coordinate,).
-    key : int
-        Key of its random numbers, see `streams.chain_key`.
-    tune : int
-        Number of transitions at the beginning in which kernels tune themselves; 0 for none.
-    stop : ndarray
-        Int64 (1,); once it is not 0 the chain ends after at most one more evaluation.
+    kernel (Kernel): What moves it.
+    density (LogDensity): The target; records hold addresses only, which are good as long as it is there.
+    position (ndarray): Its starting point, float64 (coordinate,).
+    key (int): Key of its random numbers, see `streams.chain_key`.
+    tune (int): Number of transitions at the beginning in which kernels tune themselves; 0 for none.
+    stop (ndarray): Int64 (1,); once it is not 0 the chain ends after at most one more evaluation.
     """
 
     def __init__(
@@ -423,10 +415,7 @@ class MarkovChain:
     def begin(self, command: Command = None) -> None:
         """Evaluate the starting point and prepare, under a tuner's first command.
 
-        Raises
-        ------
-        InitialPointError
-            If its log density is not finite.
+        Raises InitialPointError: If its log density is not finite.
         """
         self.apply(command, starting=True)
         for kernel, part in zip(self.kernel.parts, self.parts, strict=True):

@@ -50,16 +50,10 @@ class MetropolisInfo:
 class MetropolisState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    scales : Array
-        Factor on the steps of each coordinate, positive, f64[dimension]; tuned.
-    proposals, successes : Array
-        Moves proposed and accepted since its scale was last changed, i64[dimension].
-    tune : i64
-        Number of tuning transitions.
-    interval : i64
-        Moves proposed between two changes of a scale.
+    scales (Array): Factor on the steps of each coordinate, positive, f64[dimension]; tuned.
+    proposals, successes (Array): Moves proposed and accepted since its scale was last changed, i64[dimension].
+    tune: Number of tuning transitions.
+    interval: Moves proposed between two changes of a scale.
     """
 
     scales: Array[f64]
@@ -73,20 +67,12 @@ class MetropolisState:
 class MetropolisScratch:
     """Memory of a transition, and what the coordinates are.
 
-    Attributes
-    ----------
-    position, normals : Array
-        The point proposed, and standard normals, f64[dimension].
-    outcome : Array
-        Of each proposal: 1 accepted, 0 refused, -1 the point itself, i64[dimension].
-    proposal : i64
-        Place of its kind in `PROPOSALS`.
-    steps : Array
-        Size of a step for scale 1, f64[dimension].
-    factor : Array
-        Lower Cholesky factor of the steps' covariance where all move together.
-    discrete, lower, upper : Array
-        Of the block, [dimension].
+    position, normals (Array): The point proposed, and standard normals, f64[dimension].
+    outcome (Array): Of each proposal: 1 accepted, 0 refused, -1 the point itself, i64[dimension].
+    proposal: Place of its kind in `PROPOSALS`.
+    steps (Array): Size of a step for scale 1, f64[dimension].
+    factor (Array): Lower Cholesky factor of the steps' covariance where all move together.
+    discrete, lower, upper (Array): Of the block, [dimension].
     """
 
     position: Array[f64]

@@ -41,14 +41,9 @@ class SliceInfo:
 class SliceState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    widths : Array
-        Of the first interval around each coordinate, positive, f64[dimension]; learnt.
-    limit : f64
-        Greatest number of steps outwards for one coordinate.
-    tune : i64
-        Number of tuning transitions.
+    widths (Array): Of the first interval around each coordinate, positive, f64[dimension]; learnt.
+    limit: Greatest number of steps outwards for one coordinate.
+    tune: Number of tuning transitions.
     """
 
     widths: Array[f64]
@@ -60,12 +55,9 @@ class SliceState:
 class SliceScratch:
     """The point looked at, widths found, kinds and bounds of the coordinates, each [dimension]; what a box needs.
 
-    Attributes
-    ----------
-    together : boolean
-        Whether all coordinates are drawn from one box.
-    places, left, right : Array
-        The real numbers that stand for the present point, and the ends of the box, f64[dimension].
+    together: Whether all coordinates are drawn from one box.
+    places, left, right (Array): The real numbers that stand for the present point, and the ends of the box,
+        f64[dimension].
     """
 
     position: Array[f64]

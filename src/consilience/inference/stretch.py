@@ -46,18 +46,11 @@ class StretchInfo:
 class StretchState:
     """What a chain remembers besides the walker that is its draw.
 
-    Attributes
-    ----------
-    count : i64
-        Number of walkers, even.
-    positions : Array
-        f64[count, dimension].
-    logps : Array
-        Log densities, f64[count].
-    longest : f64
-        Greatest factor of a stretch, above 1.
-    radius : f64
-        Standard deviation of the walkers around the starting point.
+    count: Number of walkers, even.
+    positions (Array): f64[count, dimension].
+    logps (Array): Log densities, f64[count].
+    longest: Greatest factor of a stretch, above 1.
+    radius: Standard deviation of the walkers around the starting point.
     """
 
     count: i64

@@ -29,18 +29,11 @@ TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelm
 class Moved(Record, eq=False):
     """Particles after their moves.
 
-    Parameters
-    ----------
-    particles : Particles
-        The last ones; with a path, those of all of its places, one place after the other.
-    accepted : float
-        Mean probability with which proposals were accepted.
-    moves : int
-        How many there were.
-    ended : bool
-        Whether they ended by the rule, and not by their greatest number.
-    state : tuple of float
-        What the kernel carries to the next temperature.
+    particles: The last ones; with a path, those of all of its places, one place after the other.
+    accepted: Mean probability with which proposals were accepted.
+    moves: How many there were.
+    ended: Whether they ended by the rule, and not by their greatest number.
+    state: What the kernel carries to the next temperature.
     """
 
     particles: Particles
