@@ -128,26 +128,15 @@ def step_bart(point: Point, state: BARTState, scratch: BARTScratch, density: Den
 class BARTStep(Kernel):
     """Metropolis steps with backfitting for sums of regression trees, `pm.BART`; `pm.sample` chooses it.
 
-    Parameters
-    ----------
-    vars : object, default ()
-        The variable to work on, one made by `pm.BART`.
-    compiled : object, default True
-        A compiled density to use in place of the model's own.
-    words : int, default 0
-        Room for the trees of a draw; `pm.sample` finds out.
-
-    See Also
-    --------
-    NUTS : Moves all other variables in turn with it.
+    vars: The variable to work on, one made by `pm.BART`.
+    compiled: A compiled density to use in place of the model's own.
+    words (int): Room for the trees of a draw; `pm.sample` finds out.
+    See NUTS: Moves all other variables in turn with it.
 
     References
     ----------
     Chipman, George, McCulloch: BART: Bayesian Additive Regression Trees (2010).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> issubclass(pm.BARTStep, pm.Kernel)
     True
     """

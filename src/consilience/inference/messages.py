@@ -36,13 +36,9 @@ class Rows(Record):
 class Divergences(Record):
     """The divergences of one chain in one window.
 
-    Parameters
-    ----------
-    transitions : ndarray
-        Int64 (divergence,): rows of the window.
-    begins, ends : ndarray
-        Float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the end may hold
-        numbers that are not finite.
+    transitions (ndarray): Int64 (divergence,): rows of the window.
+    begins, ends (ndarray): Float64 (divergence, coordinate): where the leapfrog step that diverged began and ended; the
+        end may hold numbers that are not finite.
     """
 
     transitions: NDArray[np.int64]
@@ -53,12 +49,8 @@ class Divergences(Record):
 class ChainTuning(Record):
     """What a chain has learnt.
 
-    Parameters
-    ----------
-    step_size : float
-        Step size (for Metropolis: scale of the proposal); NaN for kernels without.
-    scales : Scales
-        The metric (for Metropolis: of the proposal).
+    step_size: Step size (for Metropolis: scale of the proposal); NaN for kernels without.
+    scales: The metric (for Metropolis: of the proposal).
     """
 
     step_size: float
@@ -73,24 +65,14 @@ class ChainTuning(Record):
 class Segment(Record):
     """What all chains do next.
 
-    Parameters
-    ----------
-    phase : {'tuning', 'sampling'}
-        "tuning": the draws are not kept.
-    count : int
-        Transitions.
-    commands : tuple of Command, default ()
-        What each chain is told before; empty: nothing new.
-    begin : bool, default False
-        Whether chains evaluate their starting points first.
-    gradients : bool, default False
-        Whether the windows should hold gradients.
-    ahead : int, default 0
-        Transitions of the segment that follows if nothing else is decided: chains may begin with it.
-    anew : Command, optional
-        Where chains have begun: what one is told that begins once more, elsewhere; None: none may.
-    elsewhere : tuple of int, default ()
-        Chains that do so before it begins.
+    phase: "tuning": the draws are not kept.
+    count: Transitions.
+    commands: What each chain is told before; empty: nothing new.
+    begin: Whether chains evaluate their starting points first.
+    gradients: Whether the windows should hold gradients.
+    ahead: Transitions of the segment that follows if nothing else is decided: chains may begin with it.
+    anew: Where chains have begun: what one is told that begins once more, elsewhere; None: none may.
+    elsewhere: Chains that do so before it begins.
     """
 
     phase: Literal["tuning", "sampling"]

@@ -57,15 +57,8 @@ def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str
     Variables of many elements, normal or of a conjugate family given all others, as far as a log density without them
     costs little more than one with them; and where something is left for chains to move.
 
-    Parameters
-    ----------
-    staying : collection of str, default ()
-        Names of variables that are not integrated out.
-    summed : sequence of str, default ()
-        Names of variables that are summed out as well.
-
-    Examples
-    --------
+    staying (collection of str): Names of variables that are not integrated out.
+    summed: Names of variables that are summed out as well.
     >>> import consilience as pm
     >>> from consilience.model.integration import integrable
     >>> with pm.Model() as model:
@@ -218,10 +211,7 @@ def _is_conjugate(terms: ModelTerms, variable: FreeVariable, others: Sequence[st
 def check(model: Model, names: Sequence[str], summed: Sequence[str] = ()) -> tuple[str, ...]:
     """The names, if these variables can be integrated out of the density together.
 
-    Raises
-    ------
-    ModelError
-        Where they cannot, with the reason; and where nothing would be left for chains to move.
+    Raises ModelError: Where they cannot, with the reason; and where nothing would be left for chains to move.
     """
     refuse_trees(model, "`integrate`", names)
     free = {v.name: v for v in model.free}

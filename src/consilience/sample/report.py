@@ -45,7 +45,7 @@ RESTARTS: Final = {
     "smallest steps": "divergences left a doubt, so the chains tuned again with the smallest steps",
     "metric": "the draws contradicted the mass matrix, so the chains tuned again with one estimated from these draws",
     "jumps": "the chains did not move between modes, so they sampled again with jumps between them",
-    "coordinates": "the posterior was hard to sample, so the run continued in partially non-centred coordinates",
+    "coordinates": "the posterior was hard to sample, so the run continued in other coordinates",
     "block": "a block is nearly normal given the other variables, so the run continued in coordinates that follow them",
 }
 HELP: Final = {
