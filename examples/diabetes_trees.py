@@ -12,8 +12,8 @@ arguments = options(__doc__)
 #
 # **Question.** Which measurements say how far diabetes will be in a year, and does their effect bend?
 #
-# **Data.** Age, sex, body mass index, blood pressure and six blood serum measurements of 442 patients, and how far their
-# diabetes was a year later (Efron, Hastie, Johnstone and Tibshirani 2004), taken from scikit-learn; BSD 3-Clause.
+# **Data.** Age, sex, body mass index, blood pressure and six blood serum measurements of 442 patients, and how far
+# their diabetes was a year later (Efron, Hastie, Johnstone and Tibshirani 2004), taken from scikit-learn; BSD 3-Clause.
 
 # %%
 import numpy as np
@@ -30,8 +30,8 @@ print(f"{(~held_out).sum()} patients to learn from, {held_out.sum()} held out")
 # ## Model
 #
 # The mean is a sum of 30 small trees: each asks one or a few questions ("is the body mass index above 27?") and adds a
-# number. Nothing is said about form or interactions. The weights of the measurements are learnt, so those without effect
-# are asked about less and less.
+# number. Nothing is said about form or interactions. The weights of the measurements are learnt, so those without
+# effect are asked about less and less.
 
 # %%
 with pm.Model() as model:

@@ -1,4 +1,4 @@
-"""Monotone regression trees: who in Bangladesh changes to a safe well, where only the directions of effects are known."""
+"""Monotone regression trees: who in Bangladesh changes to a safe well, given only directions of effects."""
 # Subject: Social science
 # Keywords: BART; monotone regression; isotonic regression; classification; regression trees; monotonic constraints
 

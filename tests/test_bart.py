@@ -106,6 +106,30 @@ def test_trees_go_to_files_and_predict_from_there(fitted: Any, tmp_path: Path) -
     np.testing.assert_array_equal(found, pm.bart.predict(result, X[:9], model=model))
 
 
+def test_trees_in_a_file_of_a_run_take_less_than_half_of_their_memory(fitted: Any, tmp_path: Path) -> None:
+    pytest.importorskip("h5netcdf")
+    from consilience.output.storage.netcdf import write_netcdf
+
+    result = fitted[1].built()
+    write_netcdf(result, tmp_path / "r.nc")
+    words = result["sample_stats"]["mu_trees"]
+    rest = sum(group.nbytes for group in result.children.values()) - words.nbytes
+    assert (tmp_path / "r.nc").stat().st_size < words.nbytes / 2 + 1.1 * rest
+
+
+def test_classes_have_the_prior_of_a_softmax_and_other_numbers_their_spread() -> None:
+    X = np.arange(9.0)[:, None]
+    for y, shape, offset, scale in (
+        (np.arange(9) % 3, (3, 9), 0.0, 3.0),
+        (np.arange(9) % 2, 9, 0.0, 3.0),
+        (np.arange(9) % 2, (1, 9), 0.0, 3.0),
+        (np.arange(9) % 3, 9, 1.0, np.std(np.arange(9) % 3)),
+        (np.arange(9), (2, 9), 4.0, np.std(np.arange(9))),
+    ):
+        forest = pm.BART.dist(X, y, m=4, shape=shape).op.settings[0]
+        assert (forest.offset, forest.scale) == (offset, pytest.approx(scale / 2.0))
+
+
 def test_functions_are_watched_at_their_rows() -> None:
     X, _, y = friedman(150)
     with pm.Model():

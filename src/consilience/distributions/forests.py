@@ -130,7 +130,7 @@ def cut_points(values: Array) -> Array:
 # ---- draws of the prior
 
 
-class Leaf(Record, eq=False):
+class PriorLeaf(Record, eq=False):
     """A leaf of a tree of the prior.
 
     `rows`: their numbers.
@@ -162,7 +162,7 @@ def prior_draws(forest: Forest, X: Array, count: int, rng: np.random.Generator) 
         weights = np.exp(levels - levels.max())
         weights /= weights.sum()
     for _ in range(forest.m):
-        own: list[Leaf] | None = None
+        own: list[PriorLeaf] | None = None
         for k in range(0, count, 1 if forest.separate else count):
             width = 1 if forest.separate else count
             values = None
@@ -183,7 +183,7 @@ def _log_gamma(shapes: Array, rng: np.random.Generator) -> Array:
 
 
 def _values(
-    forest: Forest, known: Coded, leaves: list[Leaf], count: int, scale: float, rng: np.random.Generator
+    forest: Forest, known: Coded, leaves: list[PriorLeaf], count: int, scale: float, rng: np.random.Generator
 ) -> list[tuple[Array, Array]] | None:
     """Values and slopes of leaves, for several functions; None where they are not in order."""
     found = []
@@ -201,7 +201,7 @@ def _values(
     return found
 
 
-def _comparable(forest: Forest, known: Coded, low: Leaf, high: Leaf, column: int) -> bool:
+def _comparable(forest: Forest, known: Coded, low: PriorLeaf, high: PriorLeaf, column: int) -> bool:
     """Whether rows that are alike but for one column can lie in two leaves."""
     for other, kind in enumerate(forest.kinds):
         if other != column:
@@ -213,9 +213,9 @@ def _comparable(forest: Forest, known: Coded, low: Leaf, high: Leaf, column: int
     return True
 
 
-def _prior_leaves(forest: Forest, known: Coded, weights: Array, rng: np.random.Generator) -> list[Leaf]:
+def _prior_leaves(forest: Forest, known: Coded, weights: Array, rng: np.random.Generator) -> list[PriorLeaf]:
     """The leaves of a tree of the prior, all of which have rows."""
-    root = Leaf(
+    root = PriorLeaf(
         np.arange(known.codes.shape[1]),
         -1,
         tuple((0, levels - 1) for levels in known.levels),
@@ -223,13 +223,19 @@ def _prior_leaves(forest: Forest, known: Coded, weights: Array, rng: np.random.G
         (True,) * len(known.levels),
     )
     while True:
-        leaves: list[Leaf] = []
+        leaves: list[PriorLeaf] = []
         if _grown(forest, known, weights, rng, root, 0, leaves):
             return leaves
 
 
 def _grown(
-    forest: Forest, known: Coded, weights: Array, rng: np.random.Generator, node: Leaf, depth: int, leaves: list[Leaf]
+    forest: Forest,
+    known: Coded,
+    weights: Array,
+    rng: np.random.Generator,
+    node: PriorLeaf,
+    depth: int,
+    leaves: list[PriorLeaf],
 ) -> bool:
     """Add the leaves below a node; False where one is empty."""
     if not len(node.rows):
@@ -268,7 +274,7 @@ def _grown(
         ranges[column], masks[column] = own_range, own_mask
         missing[column] = missing[column] and aside == bool(right)
         rows = node.rows[~goes if right else goes]
-        child = Leaf(rows, column, tuple(ranges), tuple(masks), tuple(missing))
+        child = PriorLeaf(rows, column, tuple(ranges), tuple(masks), tuple(missing))
         if not _grown(forest, known, weights, rng, child, depth + 1, leaves):
             return False
     return True

@@ -14,6 +14,7 @@ from consilience.inference.point import Point
 from consilience.inference.tree_lines import CONSTANT, add_up, draw_lines, gain_of_lines, lift_lines, value_at
 from consilience.inference.tree_moves import change, draw_leaves, grow, lift, prune
 from consilience.inference.tree_orders import in_order
+from consilience.inference.tree_weights import lean
 from consilience.inference.trees import SLOTS, UNUSED, TreeRows, Trees, toss
 from consilience.native.mathematics import inf, log
 from consilience.native.random import random_uniform
@@ -168,6 +169,7 @@ def renew(
     used = rows.used
     changed = 0
     refused = False
+    lean(rows, trees, ensemble * scratch.count, scratch.count, tree)
     if rows.lines != CONSTANT:
         lift_lines(rows, trees, tree)
         changed = move_with_lines(rows, trees, scratch, tree)

@@ -178,6 +178,7 @@ class BARTStep(Kernel):
             levels=prior.levels,
             missing=prior.missing,
             cumulative=prior.cumulative.copy(),
+            leaning=prior.cumulative.copy(),
             cuts=prior.cuts.reshape(-1),
             alpha=prior.alpha,
             beta=prior.beta,

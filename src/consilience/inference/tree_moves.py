@@ -38,6 +38,7 @@ from consilience.inference.trees import (
     stays_leaf,
     toss,
     toss_normal,
+    weight_of,
     words_of_leaf,
 )
 from consilience.native.mathematics import inf, log, sqrt
@@ -114,7 +115,7 @@ def grow(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
     width = 1 + 2 * rows.outputs
     if rows.sums[node * width] < 2.0 * float(rows.fewest):
         return False
-    column = draw_column(rows, trees, base, node)
+    column = draw_column(rows, trees, base, node, rows.cumulative)
     if column < 0:
         return False
     rule = draw_subset(rows, trees, base, node, column) if rows.kinds[column] == SUBSET else 0
@@ -193,7 +194,7 @@ def level_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> f64:
                 found += stays_leaf(rows, trees, base, slot, depth_of(trees, base, slot))
             else:
                 count = rules_at(rows, trees, base, slot, column)
-                found -= log(float(count) * available(rows, trees, base, slot))
+                found -= log(float(count) * available(rows, trees, base, slot, rows.cumulative))
     return found
 
 
@@ -246,7 +247,7 @@ def change(rows: TreeRows, trees: Trees, tree: i64, other: boolean) -> boolean:
     node = rows.chosen[min(nodes - 1, int(toss(rows) * float(nodes)))]
     before = trees.variable[base + node]
     old = rule_of(trees, base + node)
-    column = draw_column(rows, trees, base, node) if other else before
+    column = draw_column(rows, trees, base, node, rows.leaning) if other else before
     leaves = list_below(rows, trees, tree, node)
     if leaves > MOST_LEAVES:
         return False
@@ -260,6 +261,9 @@ def change(rows: TreeRows, trees: Trees, tree: i64, other: boolean) -> boolean:
     else:
         gather(rows, tree, trees.left[base + node], trees.left[base + node] + 1)
     ratio = 0.0
+    if column != before:
+        ratio += log(weight_of(rows.cumulative, column) / weight_of(rows.cumulative, before))
+        ratio -= log(weight_of(rows.leaning, column) / weight_of(rows.leaning, before))
     if column != before or subset:
         ratio -= try_rules(rows, trees, tree, node, before, old, leaves)
     rule = draw_subset(rows, trees, base, node, column) if subset else 0

@@ -5,7 +5,7 @@ Trees and weights of the columns enter; other weights, drawn given the trees, le
 
 from __future__ import annotations
 
-from consilience.inference.trees import SLOTS, TreeRows, Trees, available, toss, toss_normal
+from consilience.inference.trees import SLOTS, TreeRows, Trees, available, toss, toss_normal, weight_of
 from consilience.native.mathematics import exp, inf, lgamma, log, sqrt
 from consilience.native.typed_python import Array, f64, i64, native
 
@@ -39,13 +39,34 @@ def cumulate(rows: TreeRows, levels: Array[f64], target: Array[f64]) -> None:
 
 
 @native
+def lean(rows: TreeRows, trees: Trees, first: i64, count: i64, tree: i64) -> None:
+    """Weights of the columns that are tried for a tree: half their prior, half how often other trees split by them."""
+    weights = rows.proposed
+    for column in range(rows.columns):
+        weights[column] = 0.0
+    used = 0.0
+    for other in range(first, first + count):
+        if other != tree:
+            for node in range(trees.high[other]):
+                column = trees.variable[other * SLOTS + node]
+                if column >= 0:
+                    weights[column] += 1.0
+                    used += 1.0
+    total = 0.0
+    for column in range(rows.columns):
+        own = weight_of(rows.cumulative, column)
+        total += own if used == 0.0 else 0.5 * own + 0.5 * weights[column] / used
+        rows.leaning[column] = total
+
+
+@native
 def level_of_nodes(rows: TreeRows, trees: Trees, count: i64) -> f64:
     """Log of the probability that each node finds some column, over all nodes that split rows."""
     found = 0.0
     for tree in range(count):
         for node in range(trees.high[tree]):
             if trees.variable[tree * SLOTS + node] >= 0:
-                found += log(available(rows, trees, tree * SLOTS, node))
+                found += log(available(rows, trees, tree * SLOTS, node, rows.cumulative))
     return found
 
 

@@ -79,6 +79,8 @@ class TreeRows:
         Kind of rule, number of values and whether some are missing, i64[column].
     cumulative : Array
         Cumulated prior probabilities of the columns, f64[column].
+    leaning : Array
+        Cumulated weights of the columns that are tried for another rule, f64[column].
     cuts : Array
         Where cuts lie on the scale of the covariate, f64[column, level]; their lowest bits are zero.
     alpha, beta : f64
@@ -140,6 +142,7 @@ class TreeRows:
     levels: Array[i64]
     missing: Array[i64]
     cumulative: Array[f64]
+    leaning: Array[f64]
     cuts: Array[f64]
     alpha: f64
     beta: f64
@@ -274,15 +277,21 @@ def growable(rows: TreeRows, trees: Trees, base: i64, node: i64) -> boolean:
 
 
 @native
-def available(rows: TreeRows, trees: Trees, base: i64, node: i64) -> f64:
-    """Prior probability of the columns that have some rule for a node."""
+def weight_of(cumulative: Array[f64], column: i64) -> f64:
+    """The weight of one column."""
+    return cumulative[column] - (cumulative[column - 1] if column > 0 else 0.0)
+
+
+@native
+def available(rows: TreeRows, trees: Trees, base: i64, node: i64, cumulative: Array[f64]) -> f64:
+    """Weight of the columns that have some rule for a node."""
     found = 0.0
     before = 0.0
     for column in range(rows.columns):
-        own = rows.cumulative[column] - before
+        own = cumulative[column] - before
         if own > 0.0 and rules_at(rows, trees, base, node, column) > 0:
             found += own
-        before = rows.cumulative[column]
+        before = cumulative[column]
     return found
 
 
@@ -304,31 +313,31 @@ def stays_leaf(rows: TreeRows, trees: Trees, base: i64, node: i64, depth: i64) -
 
 
 @native
-def draw_column(rows: TreeRows, trees: Trees, base: i64, node: i64) -> i64:
-    """A column by its prior probability among those that may split a node; -1 if there is none."""
+def draw_column(rows: TreeRows, trees: Trees, base: i64, node: i64, cumulative: Array[f64]) -> i64:
+    """A column by its weight among those that may split a node; -1 if there is none."""
     if not growable(rows, trees, base, node):
         return -1
     for _ in range(20):
-        u = toss(rows) * rows.cumulative[rows.columns - 1]
+        u = toss(rows) * cumulative[rows.columns - 1]
         low = 0
         high = rows.columns - 1
         while low < high:
             middle = (low + high) >> 1
-            if rows.cumulative[middle] > u:
+            if cumulative[middle] > u:
                 high = middle
             else:
                 low = middle + 1
         if rules_at(rows, trees, base, node, low) > 0:
             return low
-    rest = toss(rows) * available(rows, trees, base, node)  # those that have rules are improbable
+    rest = toss(rows) * available(rows, trees, base, node, cumulative)  # those that have rules are improbable
     before = 0.0
     found = -1
     for column in range(rows.columns):
-        own = rows.cumulative[column] - before
+        own = cumulative[column] - before
         if rest >= 0.0 and own > 0.0 and rules_at(rows, trees, base, node, column) > 0:
             rest -= own
             found = column
-        before = rows.cumulative[column]
+        before = cumulative[column]
     return found
 
 

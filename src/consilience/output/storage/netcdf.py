@@ -98,12 +98,22 @@ def _checksums(tree: xarray.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
     """What xarray is to be told for arrays to have checksums: HDF5 has one for each chunk."""
     return {
         node.path: {
-            str(name): {"fletcher32": True, "chunksizes": _chunk(variable.shape, variable.dtype.itemsize)}
+            str(name): {
+                "fletcher32": True,
+                "chunksizes": _chunk(variable.shape, variable.dtype.itemsize),
+                "zlib": _mostly_zero(variable),
+            }
             for name, variable in node.dataset.variables.items()
             if variable.ndim and variable.size and variable.dtype.kind in "biufcmM"
         }
         for node in tree.subtree
     }
+
+
+def _mostly_zero(variable: Any) -> bool:
+    """Whether a large array is worth compressing, as trees are in room for larger ones."""
+    large = variable.nbytes > CHUNK and variable.dtype.kind == "f"
+    return bool(large and 2 * (variable.values != 0.0).sum() < variable.size)
 
 
 def _chunk(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
