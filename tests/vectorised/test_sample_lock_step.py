@@ -111,6 +111,21 @@ def test_ranks_of_true_values_are_uniform_in_a_conjugate_model() -> None:
 
 
 @needs_jax
+def test_values_of_shared_variables_are_read_anew() -> None:
+    """They are no data of the model by name; what JAX compiled for other values is not used."""
+    slope = pm.shared(np.ones(20))
+    with pm.Model() as model:
+        k = pm.DiscreteUniform("k", 1, 19)
+        level = pm.Normal("level", 0.0, 1.0, shape=2)
+        pm.Normal("y", pm.math.switch(np.arange(20) < k, level[0], level[1]), 0.5, observed=slope)
+    for value in (1.0, -1.0):
+        slope.set_value(np.full(20, value))
+        result = sampled(model, chains=64)
+        assert set(result.posterior["k"].values.ravel()) <= set(range(1, 20))
+        assert float(result.posterior["level"][..., 0].mean()) == pytest.approx(0.94 * value, abs=0.1)
+
+
+@needs_jax
 def test_the_same_seed_gives_the_same_draws() -> None:
     model = eight_schools()
     settings: dict[str, Any] = {"chains": 64, "draws": 5, "tune": 20, "compute_convergence_checks": False}
