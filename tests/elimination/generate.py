@@ -409,7 +409,7 @@ class _Draft:
         for _ in self.terms():
             view, own = self.view(name, shape)
             size = int(np.prod(own))
-            match self.rng.integers(12):
+            match self.rng.integers(13):
                 case 0:
                     view = f"{view} * {self.array(self.rng.normal(size=own))}"
                 case 1 if len(own) == 1:
@@ -431,10 +431,17 @@ class _Draft:
                     view = f"{view} * {self.number()} + {self.number()}"
                 case 8 if others:
                     view = f"{view} * {others[-1]}.ravel()[0]"
+                case 10:
+                    view = self.one(
+                        f"pt.abs({view})", f"pt.maximum({view}, 0.0)", f"pt.where(({view}) > 0.3, {view}, 0.0)",
+                        f"pt.clip({view}, -1, 1)", f"pt.sort(({view}).ravel()).reshape({own})", f"pt.max({view})",
+                        f"pt.round({view})", f"(({view}) > 0) * 1.0",
+                    )  # fmt: skip
+                    own = () if view.startswith("pt.max(") else own
                 case 9 if len(own) == 1:
                     view = f"pt.set_subtensor(pt.zeros({own[0]})[:1], ({view})[:1])"
             some = self.rng.normal(size=own)
-            match self.one("Normal", "Normal", "Normal", "Mv", "potential", "tau", "Student", "chain", "square"):
+            match self.one("Normal", "Normal", "Normal", "Mv", "potential", "tau", "Student", "chain", "square", "Laplace"):
                 case "Normal":
                     self.data(f"pm.Normal(NAME, {view}, {self.number_above_0()})", some)
                 case "Mv" if len(own) == 1:
@@ -444,6 +451,8 @@ class _Draft:
                     self.potential(f"-0.5 * pt.sum(({view} - {self.number()}) ** 2) / {self.number_above_0()}")
                 case "Student":
                     self.data(f"pm.StudentT(NAME, 4, {view}, {self.number_above_0()})", some)
+                case "Laplace":
+                    self.data(f"pm.Laplace(NAME, {view}, {self.number_above_0()})", some)
                 case "chain":
                     other = self.name("x")
                     self.add(f'{other} = pm.Normal("{other}", {view}, {self.number_above_0()}, shape={own})', False)

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from consilience.analysis.separability import links
+from consilience.distributions.mathematics import less, where
 from consilience.elimination import NamedVariable, acts
 from consilience.elimination.addends import total
 from consilience.elimination.polynomial import degrees
@@ -35,6 +36,9 @@ from consilience.transforms.vectorize import vectorize
 SMALL: Final = 24
 FULL: Final = 0.3
 MOST_PARTNERS: Final = 64  # of an element in the band; those with more have full columns
+# What is left of an element's precision once those before it are known, of it all: with less no digits of it are left,
+# as those of data beside a walk whose steps are next to nothing. Then there is no value.
+LOST: Final = 1e-13
 
 
 class NormalIntegral(Record, eq=False):
@@ -105,9 +109,10 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = 
     slope = gradient(value, point)
     direction = tensor_input(point.dtype, point.static_shape)
     (moved,) = simplify([gradient(reduce("sum", slope * direction), point)])
+    # Derivatives alone do not tell: those of |x|, of a maximum and of what a comparison chooses are constants, too.
+    if min(degrees([total(terms), value], [point])) > 2:
+        return None
     if acts(moved, [point]):
-        if degrees([value], [point])[0] > 2:
-            return None
         (moved,) = simplify(substitute([moved], {point: constant(np.zeros(point.static_shape), point.dtype)}))
     return _Curvature(point, value, slope, direction, moved)
 
@@ -231,7 +236,7 @@ def _factor(known: _Curvature) -> _Factor:
     return _Factor(
         "normal, by a dense factor",
         size,
-        -apply("log", diagonal(factor)),
+        _with_digits(-apply("log", diagonal(factor)), apply("square", diagonal(factor)), -diagonal(curved)),
         lambda right: spread(solve_triangular(factor, right, lower=True)),
         spread,
     )
@@ -280,9 +285,15 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     assert held is not None
     if held[-1] > FULL * size * (size + 1) / 2:
         return None
-    return _Factor(
-        "normal, by a sparse factor", joined, factor.logdet() * -0.5, factor.solve, factor.correlate, once=True
-    )
+    roots = getitem(factor.L.data, (constant(held[:-1].astype(np.int64)),))
+    own = getitem(values, (constant(np.flatnonzero(rows == columns)[factor.P]),))
+    logs = _with_digits(-apply("log", roots), apply("square", roots), own)
+    return _Factor("normal, by a sparse factor", joined, logs, factor.solve, factor.correlate, once=True)
+
+
+def _with_digits(logs: Node, pivots: Node, precisions: Node) -> Node:
+    """Logarithms of pivots of a factor; NaN where rounding has taken all digits of one."""
+    return where(less(pivots, LOST * precisions), np.nan, logs)
 
 
 def is_separable(terms: Sequence[Node], leaf: Node) -> bool:
