@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -253,10 +253,13 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     from consilience.ops.sparse.variable import SparseVariable
 
     pattern = pattern_of(known.value, known.point, MOST_PARTNERS)
-    if pattern is None or pattern.sums.nnz:
+    if pattern is None:
         return None
     pairs, shared = pattern.pairs.tocsr(), pattern.shared
-    if not len(shared) and pairs.nnz == size:
+    longs = pattern.sums.toarray()[np.diff(pattern.sums.indptr) > 0]
+    if len(longs) > 1 or (len(longs) and len(shared)):
+        return None
+    if not len(shared) and not len(longs) and pairs.nnz == size:
         return _diagonal(known)
     # Columns that one product with the curvature tells apart, and full ones by themselves.
     colours = colours_of(pairs)
@@ -278,6 +281,13 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     target = np.where(is_full[rows], columns, rows)
     (moved,) = vectorize([known.moved], {known.direction: constant(seeds)})
     values = -getitem(reshape(moved, (-1,)), (constant(colours[source] * size + target),))
+    weight = None
+    if len(longs):
+        (along,) = longs
+        weight = _weight(known, along, pairs)
+        if weight is None:
+            return None
+        values = values - weight * constant((along[target] * (seeds @ along)[colours[source]]))
     begins, places = constant(entries.indptr.astype(np.int32)), constant(columns.astype(np.int32))
     joined = int(np.bincount(connected_components(entries, directed=False)[1]).max())
     factor = sparse_cholesky(SparseVariable(values, places, begins, (size, size), "csr"))
@@ -288,7 +298,36 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     roots = getitem(factor.L.data, (constant(held[:-1].astype(np.int64)),))
     own = getitem(values, (constant(np.flatnonzero(rows == columns)[factor.P]),))
     logs = _with_digits(-apply("log", roots), apply("square", roots), own)
-    return _Factor("normal, by a sparse factor", joined, logs, factor.solve, factor.correlate, once=True)
+    title = "normal, by a sparse factor"
+    if weight is None:
+        return _Factor(title, joined, logs, factor.solve, factor.correlate, once=True)
+    # The matrix is L (I + c w w') L', and the inverse of the middle one has the root I - k w w' (Sherman and Morrison).
+    w = factor.whitened(along)
+    squared = weight * reduce("sum", w * w)
+    t, root = factor.solve(along), apply("sqrt", 1.0 + squared)
+    kept = weight / (root * (1.0 + root))
+
+    def solved(right: Node) -> Node:
+        return factor.solve(right) - t * (reduce("sum", t * right) * weight / (1.0 + squared))
+
+    def spread(noise: Node) -> Node:
+        return factor.correlate(noise - w * (kept * reduce("sum", w * noise)))
+
+    return _Factor(title, size, reduce("sum", logs) - apply("log", root), solved, spread, once=True)
+
+
+def _weight(known: _Curvature, along: np.ndarray, pairs: Any) -> Node | None:
+    """What multiplies a a' in the precision, from an entry that has nothing else; None where there is none such."""
+    places = np.flatnonzero(along)
+    for i in places[:MOST_PARTNERS]:
+        free = np.setdiff1d(places, pairs[int(i)].indices)
+        if len(free):
+            j = int(free[np.argmax(np.abs(along[free]))])
+            unit = np.zeros(len(along))
+            unit[i] = 1.0
+            (column,) = substitute([known.moved], {known.direction: constant(unit, known.point.dtype)})
+            return getitem(column, (j,)) * (-1.0 / (along[i] * along[j]))
+    return None
 
 
 def _with_digits(logs: Node, pivots: Node, precisions: Node) -> Node:
