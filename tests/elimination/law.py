@@ -217,7 +217,10 @@ def compare_values(
         wanted = Whole(plain, names, program.kinds, rest).integral()
         found = float(density(rest))
         if not (found == wanted or abs(found - wanted) <= TOLERANCE * (1 + abs(wanted))):
-            raise Wrong(f"log density {found!r}, by quadrature {wanted!r}" + " after `set_data`" * (turn and bool(program.shared)))
+            raise Wrong(
+                f"log density {found!r}, by quadrature {wanted!r}"
+                + " after `set_data`" * (turn and bool(program.shared))
+            )
 
 
 def _other(values: Array, rng: np.random.Generator) -> Array:

@@ -72,16 +72,16 @@ def neighbours(rng: np.random.Generator) -> list[str]:
 
 
 def neighbours_that_sum_to_zero(rng: np.random.Generator) -> list[str]:
-    """The sum of all elements is in the precision: a sparse matrix and a multiple of that of ones."""
-    W = np.zeros((36, 36))
-    for i in range(36):
-        for j in (i + 1, i + 6):
-            if j < 36 and (j != i + 1 or j % 6):
+    """The sum of all elements is in the precision: a sparse matrix, full columns and a multiple of that of ones."""
+    W = np.zeros((81, 81))
+    for i in range(81):
+        for j in (i + 1, i + 9):
+            if j < 81 and (j != i + 1 or j % 9):
                 W[i, j] = W[j, i] = 1.0
     x = pm.ICAR("x", W=W, sigma=pm.HalfNormal("s"), zero_sum_stdev=0.1)
-    v = pm.Normal("v", 0, pm.HalfNormal("t"), shape=36)
-    pm.Normal("y", x + v, 0.7, observed=rng.normal(size=36))
-    return ["x", "v"]
+    v = pm.Normal("v", 0, pm.HalfNormal("t"), shape=81)
+    pm.Normal("y", pm.Normal("level") + x + v, 0.7, observed=rng.normal(size=81))
+    return ["x", "v", "level"]
 
 
 def two_tables(rng: np.random.Generator) -> list[str]:
@@ -153,12 +153,20 @@ def test_the_integral_and_its_slopes_are_those_of_a_dense_factor(build: Build) -
 
 
 def test_walks_fields_and_groups_have_sparse_factors() -> None:
-    for build in (rolling_regression, groups_with_their_mean, intercepts_and_slopes, neighbours, neighbours_that_sum_to_zero):
+    for build in (
+        rolling_regression,
+        groups_with_their_mean,
+        intercepts_and_slopes,
+        neighbours,
+        neighbours_that_sum_to_zero,
+    ):
         found = set(model_density(built(build)[1]).integrated.values())
         assert found == {"normal, by a sparse factor"}, build.__name__
 
 
-@pytest.mark.parametrize("build", [rolling_regression, intercepts_and_slopes, neighbours_that_sum_to_zero], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "build", [rolling_regression, intercepts_and_slopes, neighbours_that_sum_to_zero], ids=lambda f: f.__name__
+)
 def test_draws_of_a_sparse_factor_have_mean_and_covariance_of_the_conditional(build: Build) -> None:
     model, collapsed, names = built(build)
     density = model_density(collapsed)

@@ -257,7 +257,7 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
         return None
     pairs, shared = pattern.pairs.tocsr(), pattern.shared
     longs = pattern.sums.toarray()[np.diff(pattern.sums.indptr) > 0]
-    if len(longs) > 1 or (len(longs) and len(shared)):
+    if len(longs) > 1:
         return None
     if not len(shared) and not len(longs) and pairs.nnz == size:
         return _diagonal(known)
@@ -287,7 +287,7 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
         weight = _weight(known, along, pairs)
         if weight is None:
             return None
-        values = values - weight * constant((along[target] * (seeds @ along)[colours[source]]))
+        values = values - weight * constant(along[target] * (seeds @ along)[colours[source]])
     begins, places = constant(entries.indptr.astype(np.int32)), constant(columns.astype(np.int32))
     joined = int(np.bincount(connected_components(entries, directed=False)[1]).max())
     factor = sparse_cholesky(SparseVariable(values, places, begins, (size, size), "csr"))

@@ -365,7 +365,9 @@ def _eliminated(
     if apart and not isinstance(integrate, bool):
         raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
     lengths = slot_values(model)[3]
-    large = any(v.continuous and math.prod(known_shape(v.node.static_shape, lengths, v.name)) >= LARGE for v in model.free)
+    large = any(
+        v.continuous and math.prod(known_shape(v.node.static_shape, lengths, v.name)) >= LARGE for v in model.free
+    )
     others = model.has_steps() or (integrate and large if isinstance(integrate, bool) else True)
     if not (others and not apart) and all(v.continuous for v in model.free):
         return (), initvals
