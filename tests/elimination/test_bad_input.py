@@ -1,4 +1,4 @@
-"""What users may ask to be integrated and cannot be, and blocks at the edge of what can: a message, or right numbers."""
+"""What cannot be integrated though it is asked for, and blocks at the edge of what can: a message, or right numbers."""
 
 from __future__ import annotations
 

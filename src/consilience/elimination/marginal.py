@@ -102,8 +102,8 @@ def summed_out(
     for variable in alone:
         if isinstance(distribution_of(variable.node), Flat | HalfFlat):
             raise ModelError(
-                f"`{variable.name}` has an improper prior ({variable.node.op!r}) and nothing depends on it, so it has no "
-                "distribution. Give it a proper prior, or leave it out of the model."
+                f"`{variable.name}` has an improper prior ({variable.node.op!r}) and nothing depends on it, so it has "
+                "no distribution. Give it a proper prior, or leave it out of the model."
             )
     continuous = [v for v in variables if v.continuous and v not in alone]
     every, variables = variables, [v for v in variables if not v.continuous and v not in alone]
