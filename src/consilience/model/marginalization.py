@@ -151,7 +151,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
 
 
 def why_not_integrated(variable: FreeVariable) -> str:
-    """Why a continuous variable cannot be integrated out whatever depends on it, up to "can be ..."; empty if it may be.
+    """Why a continuous variable can never be integrated out, up to "can be ..."; empty if it may be.
 
     Integrals run over the support of a distribution, which a transform of the user's may cut.
     """
