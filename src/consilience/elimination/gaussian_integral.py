@@ -35,7 +35,7 @@ from consilience.transforms.vectorize import vectorize
 # above which it is taken in any case.
 SMALL: Final = 24
 FULL: Final = 0.3
-MOST_PARTNERS: Final = 64  # of an element in the band; those with more have full columns
+PARTNERS: Final = (64, 16)  # of an element in the band; those with more have full columns
 # What is left of an element's precision once those before it are known, of it all: with less no digits of it are left,
 # as those of data beside a walk whose steps are next to nothing. Then there is no value.
 LOST: Final = 1e-13
@@ -252,9 +252,19 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
     from consilience.ops.sparse.variable import SparseVariable
 
-    pattern = pattern_of(known.value, known.point, MOST_PARTNERS)
-    if pattern is None:
+    found = None
+    for most in PARTNERS:  # fewer partners where these need many products: a sum of so many has one of its own
+        pattern = pattern_of(known.value, known.point, most)
+        if pattern is not None:
+            own = colours_of(pattern.pairs.tocsr())
+            products = int(own.max()) + 1 + len(pattern.shared)
+            if found is None or (products < found[0] and pattern.sums.nnz):
+                found = products, pattern, own
+        if found is not None and found[0] <= PARTNERS[-1]:
+            break
+    if found is None:
         return None
+    _, pattern, colours = found
     pairs, shared = pattern.pairs.tocsr(), pattern.shared
     longs = pattern.sums.toarray()[np.diff(pattern.sums.indptr) > 0]
     if len(longs) > 1:
@@ -262,7 +272,6 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     if not len(shared) and not len(longs) and pairs.nnz == size:
         return _diagonal(known)
     # Columns that one product with the curvature tells apart, and full ones by themselves.
-    colours = colours_of(pairs)
     count = int(colours.max()) + 1
     colours[shared] = count + np.arange(len(shared))
     seeds = np.zeros((count + len(shared), size))
@@ -319,7 +328,7 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
 def _weight(known: _Curvature, along: np.ndarray, pairs: Any) -> Node | None:
     """What multiplies a a' in the precision, from an entry that has nothing else; None where there is none such."""
     places = np.flatnonzero(along)
-    for i in places[:MOST_PARTNERS]:
+    for i in places[: PARTNERS[0]]:
         free = np.setdiff1d(places, pairs[int(i)].indices)
         if len(free):
             j = int(free[np.argmax(np.abs(along[free]))])
