@@ -305,8 +305,8 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     if held[-1] > FULL * size * (size + 1) / 2:
         return None
     roots = getitem(factor.L.data, (constant(held[:-1].astype(np.int64)),))
-    own = getitem(values, (constant(np.flatnonzero(rows == columns)[factor.P]),))
-    logs = _with_digits(-apply("log", roots), apply("square", roots), own)
+    precisions = getitem(values, (constant(np.flatnonzero(rows == columns)[factor.P]),))
+    logs = _with_digits(-apply("log", roots), apply("square", roots), precisions)
     title = "normal, by a sparse factor"
     if weight is None:
         return _Factor(title, joined, logs, factor.solve, factor.correlate, once=True)
@@ -335,7 +335,8 @@ def _weight(known: _Curvature, along: np.ndarray, pairs: Any) -> Node | None:
             unit = np.zeros(len(along))
             unit[i] = 1.0
             (column,) = substitute([known.moved], {known.direction: constant(unit, known.point.dtype)})
-            return getitem(column, (j,)) * (-1.0 / (along[i] * along[j]))
+            entry: Node = getitem(column, (j,))
+            return entry * float(-1.0 / (along[i] * along[j]))
     return None
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from consilience.analysis.separability import gathered, links
 from consilience.distributions.densities import parameter_violation, realise, supported_density
-from consilience.distributions.improper import Flat, HalfFlat
 from consilience.distributions.mathematics import equal, less, less_equal, maximum, where
 from consilience.distributions.parameters import checks_parameters
 from consilience.distributions.random_variable import distribution_of, random_variables
@@ -100,6 +99,8 @@ def summed_out(
     integrals: list[Integral] = []
     alone = _alone(factors, variables, given)  # drawn from their distributions
     for variable in alone:
+        from consilience.distributions.improper import Flat, HalfFlat  # few models need it
+
         if isinstance(distribution_of(variable.node), Flat | HalfFlat):
             raise ModelError(
                 f"`{variable.name}` has an improper prior ({variable.node.op!r}) and nothing depends on it, so it has "
