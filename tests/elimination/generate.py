@@ -57,7 +57,9 @@ class Program:
         """The model as people read it."""
         body = "\n".join(f"    {line.text}" for line in self.lines)
         used = {name: value for name, value in self.arrays.items() if name in body}
-        given = "\n".join(f"{name} = {value!r}" + ("  # pm.Data" * (name in self.shared)) for name, value in used.items())
+        given = "\n".join(
+            f"{name} = {value!r}" + ("  # pm.Data" * (name in self.shared)) for name, value in used.items()
+        )
         return f"# seed {self.seed}\n{given}\nwith pm.Model() as model:\n{body}"
 
 
@@ -175,7 +177,10 @@ class _Draft:
             own = self.array(mask, False)
             return f"{own} * ({view}) + 1e-12 * (1 - {own})", mask == 0
         if kind == 5:
-            return f"pt.where({self.array(self.rng.uniform(size=shape) < 0.7, False)}, {view}, {self.number_above_0()})", zero
+            return (
+                f"pt.where({self.array(self.rng.uniform(size=shape) < 0.7, False)}, {view}, {self.number_above_0()})",
+                zero,
+            )
         if kind == 6:
             return f"pt.exp(pt.log({view}) + {self.number()})", zero
         return view, zero
@@ -196,8 +201,12 @@ class _Draft:
         self.arrays[own] = values
         if not np.ma.isMA(values) and self.often(0.15):
             self.shared.append(own)
-        extra = f", total_size={3 * len(values)}" if values.ndim and len(values) and self.often(0.03) and not np.ma.isMA(values) else ""
-        self.add(f'{text.replace("NAME", repr(name))[:-1]}, observed={own}{extra})')
+        extra = (
+            f", total_size={3 * len(values)}"
+            if values.ndim and len(values) and self.often(0.03) and not np.ma.isMA(values)
+            else ""
+        )
+        self.add(f"{text.replace('NAME', repr(name))[:-1]}, observed={own}{extra})")
 
     def potential(self, text: str) -> None:
         self.add(f'pm.Potential("{self.name("q")}", {text})')
@@ -227,7 +236,7 @@ class _Draft:
             f"Gamma(NAME, 2.0, {by_element}", f"Exponential(NAME, scale={q}", f"LogNormal(NAME, 0.0, {q}",
             f"HalfNormal(NAME, {q}", f"Weibull(NAME, 1.5, {q}", f"InverseGamma(NAME, 1.5, {q}",
         )  # fmt: skip
-        self.add(f'{name} = pm.{text.replace("NAME", repr(name))}, shape={shape})', False)
+        self.add(f"{name} = pm.{text.replace('NAME', repr(name))}, shape={shape})", False)
 
     def positive_terms(self, name: str, shape: tuple[int, ...]) -> None:
         for _ in self.terms():
@@ -266,7 +275,9 @@ class _Draft:
                 case "Wald":
                     self.data(f"pm.Wald(NAME, 0.8, {view})", times)
                 case "Custom":
-                    self.data(f"pm.CustomDist(NAME, {view}, logp=lambda v, r: pt.log(r) - r * v, class_name='E')", times)
+                    self.data(
+                        f"pm.CustomDist(NAME, {view}, logp=lambda v, r: pt.log(r) - r * v, class_name='E')", times
+                    )
                 case "Zip":
                     self.data(f"pm.ZeroInflatedPoisson(NAME, 0.6, {view})", counts)
                 case "NegativeBinomial":
@@ -285,7 +296,7 @@ class _Draft:
         shape = self.shape()
         p, q = self.number_above_0(), self.number_above_0()
         text = self.one(f"InverseGamma(NAME, 1.2 + {p}, {q}", f"InverseGamma(NAME, mu=1.0 + {p}, sigma=1.5")
-        self.add(f'{name} = pm.{text.replace("NAME", repr(name))}, shape={shape})', False)
+        self.add(f"{name} = pm.{text.replace('NAME', repr(name))}, shape={shape})", False)
         for _ in self.terms():
             view, own = self.view(name, shape)
             times, some = self.rng.uniform(0.1, 2, own), self.rng.normal(size=own)
@@ -313,7 +324,7 @@ class _Draft:
             f"Beta(NAME, 0.4 + {p}, {q} + 0.3", "Uniform(NAME, 0, 1", f"Beta(NAME, mu=0.3, nu=2.0 + {p}",
             f"Kumaraswamy(NAME, 1.0, {q} + 0.5", f"Beta(NAME, 1.0, 0.5 + {q}", "Uniform(NAME, 0.1, 0.9",
         )  # fmt: skip
-        self.add(f'{name} = pm.{text.replace("NAME", repr(name))}, shape={shape})', False)
+        self.add(f"{name} = pm.{text.replace('NAME', repr(name))}, shape={shape})", False)
         for _ in self.terms():
             view, own = self.view(name, shape)
             view = f"(1 - {view})" if self.often(0.3) else view
@@ -402,14 +413,16 @@ class _Draft:
             shape = (n,)
             W = np.eye(n, k=1) + np.eye(n, k=-1)
             text = f"ICAR(NAME, W={self.array(W, False)}, sigma={p})"
-        self.add(f'{name} = pm.{text.replace("NAME", repr(name))}', False)
+        self.add(f"{name} = pm.{text.replace('NAME', repr(name))}", False)
         if kind == 7:  # proper by its data
-            self.add(f'pm.Normal("own{name}", {name}, {self.number_above_0()}, observed=np.linspace(-1, 1, {n}))', False)
+            self.add(
+                f'pm.Normal("own{name}", {name}, {self.number_above_0()}, observed=np.linspace(-1, 1, {n}))', False
+            )
         others = [other for other, family in self.kinds.items() if family == "normal"]
         for _ in self.terms():
             view, own = self.view(name, shape)
             size = int(np.prod(own))
-            match self.rng.integers(12):
+            match self.rng.integers(13):
                 case 0:
                     view = f"{view} * {self.array(self.rng.normal(size=own))}"
                 case 1 if len(own) == 1:
@@ -431,10 +444,19 @@ class _Draft:
                     view = f"{view} * {self.number()} + {self.number()}"
                 case 8 if others:
                     view = f"{view} * {others[-1]}.ravel()[0]"
+                case 10:
+                    view = self.one(
+                        f"pt.abs({view})", f"pt.maximum({view}, 0.0)", f"pt.where(({view}) > 0.3, {view}, 0.0)",
+                        f"pt.clip({view}, -1, 1)", f"pt.sort(({view}).ravel()).reshape({own})", f"pt.max({view})",
+                        f"pt.round({view})", f"(({view}) > 0) * 1.0",
+                    )  # fmt: skip
+                    own = () if view.startswith("pt.max(") else own
                 case 9 if len(own) == 1:
                     view = f"pt.set_subtensor(pt.zeros({own[0]})[:1], ({view})[:1])"
             some = self.rng.normal(size=own)
-            match self.one("Normal", "Normal", "Normal", "Mv", "potential", "tau", "Student", "chain", "square"):
+            match self.one(
+                "Normal", "Normal", "Normal", "Mv", "potential", "tau", "Student", "chain", "square", "Laplace"
+            ):
                 case "Normal":
                     self.data(f"pm.Normal(NAME, {view}, {self.number_above_0()})", some)
                 case "Mv" if len(own) == 1:
@@ -444,6 +466,8 @@ class _Draft:
                     self.potential(f"-0.5 * pt.sum(({view} - {self.number()}) ** 2) / {self.number_above_0()}")
                 case "Student":
                     self.data(f"pm.StudentT(NAME, 4, {view}, {self.number_above_0()})", some)
+                case "Laplace":
+                    self.data(f"pm.Laplace(NAME, {view}, {self.number_above_0()})", some)
                 case "chain":
                     other = self.name("x")
                     self.add(f'{other} = pm.Normal("{other}", {view}, {self.number_above_0()}, shape={own})', False)

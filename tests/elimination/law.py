@@ -217,7 +217,10 @@ def compare_values(
         wanted = Whole(plain, names, program.kinds, rest).integral()
         found = float(density(rest))
         if not (found == wanted or abs(found - wanted) <= TOLERANCE * (1 + abs(wanted))):
-            raise Wrong(f"log density {found!r}, by quadrature {wanted!r}" + " after `set_data`" * (turn and bool(program.shared)))
+            raise Wrong(
+                f"log density {found!r}, by quadrature {wanted!r}"
+                + " after `set_data`" * (turn and bool(program.shared))
+            )
 
 
 def _other(values: Array, rng: np.random.Generator) -> Array:
@@ -233,8 +236,8 @@ def _other(values: Array, rng: np.random.Generator) -> Array:
 def compare_draws(program: Program, plain: Plain, names: Sequence[str], eliminated: pm.Model, seed: int) -> None:
     """Draws of the block given all others, by slopes of the plain density along both.
 
-    For draws x of p(x | t), the mean of d/dt log p(t, x) is d/dt log p(t), that of d/dx log p(t, x) is 0, and that of x_i
-    times its j-th element is -1 where i = j and 0 elsewhere.
+    For draws x of p(x | t), the mean of d/dt log p(t, x) is d/dt log p(t), that of d/dx log p(t, x) is 0, and that of
+    x_i times its j-th element is -1 where i = j and 0 elsewhere.
     """
     rest = rest_of(eliminated, np.random.default_rng(seed), program.discrete)
     whole = Whole(plain, names, program.kinds, rest)

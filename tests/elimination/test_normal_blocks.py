@@ -71,6 +71,19 @@ def neighbours(rng: np.random.Generator) -> list[str]:
     return ["x"]
 
 
+def neighbours_that_sum_to_zero(rng: np.random.Generator) -> list[str]:
+    """The sum of all elements is in the precision: a sparse matrix, full columns and a multiple of that of ones."""
+    W = np.zeros((81, 81))
+    for i in range(81):
+        for j in (i + 1, i + 9):
+            if j < 81 and (j != i + 1 or j % 9):
+                W[i, j] = W[j, i] = 1.0
+    x = pm.ICAR("x", W=W, sigma=pm.HalfNormal("s"), zero_sum_stdev=0.1)
+    v = pm.Normal("v", 0, pm.HalfNormal("t"), shape=81)
+    pm.Normal("y", pm.Normal("level") + x + v, 0.7, observed=rng.normal(size=81))
+    return ["x", "v", "level"]
+
+
 def two_tables(rng: np.random.Generator) -> list[str]:
     x = pm.Normal("x", 0, pm.HalfNormal("s"), shape=(8, 5))
     z = pm.Normal("z", pt.cumsum(x, axis=0)[:, ::2], 1.0, shape=(8, 3))
@@ -89,7 +102,7 @@ def one_of_two_states(rng: np.random.Generator) -> list[str]:
 
 CASES = [
     random_walk, rolling_regression, autoregression, groups_with_their_mean, intercepts_and_slopes, crossed_effects,
-    neighbours, two_tables, one_of_two_states,
+    neighbours, neighbours_that_sum_to_zero, two_tables, one_of_two_states,
 ]  # fmt: skip
 
 
@@ -140,12 +153,20 @@ def test_the_integral_and_its_slopes_are_those_of_a_dense_factor(build: Build) -
 
 
 def test_walks_fields_and_groups_have_sparse_factors() -> None:
-    for build in (rolling_regression, groups_with_their_mean, intercepts_and_slopes, neighbours):
+    for build in (
+        rolling_regression,
+        groups_with_their_mean,
+        intercepts_and_slopes,
+        neighbours,
+        neighbours_that_sum_to_zero,
+    ):
         found = set(model_density(built(build)[1]).integrated.values())
         assert found == {"normal, by a sparse factor"}, build.__name__
 
 
-@pytest.mark.parametrize("build", [rolling_regression, intercepts_and_slopes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "build", [rolling_regression, intercepts_and_slopes, neighbours_that_sum_to_zero], ids=lambda f: f.__name__
+)
 def test_draws_of_a_sparse_factor_have_mean_and_covariance_of_the_conditional(build: Build) -> None:
     model, collapsed, names = built(build)
     density = model_density(collapsed)
@@ -160,43 +181,3 @@ def test_draws_of_a_sparse_factor_have_mean_and_covariance_of_the_conditional(bu
     white = (draws - mean) @ np.linalg.cholesky(precision)
     assert np.abs(white.mean(0)).max() < 5 / np.sqrt(count)
     assert np.abs(np.cov(white.T) - np.eye(len(mean))).max() < 7 / np.sqrt(count)
-
-
-def random_block(rng: np.random.Generator) -> list[str]:
-    """A walk, effects of groups or both, read by data through random sparse or dense matrices."""
-    n = int(rng.integers(26, 40))
-    kind = int(rng.integers(4))
-    s = pm.HalfNormal("s")
-    names = ["x"]
-    if kind == 0:
-        x = pm.GaussianRandomWalk("x", sigma=s, init_dist=pm.Normal.dist(0, 2), shape=n)
-    elif kind == 1:
-        x = pm.Normal("x", pm.Normal("mean"), s, shape=n)
-        names += ["mean"] if rng.uniform() < 0.5 else []
-    elif kind == 2:
-        half = pm.Normal("z", 0, 1.0 + s, shape=n // 2)
-        x = pm.Normal("x", pt.concatenate([half, half[: n - n // 2 * 2], half])[:n], s, shape=n)
-        names.append("z")
-    else:
-        x = pm.AR("x", rho=[pm.Uniform("rho", -1, 1)], sigma=s, init_dist=pm.Normal.dist(), steps=n - 1)
-    rows = int(rng.integers(5, 50))
-    mean = x[rng.integers(0, n, rows)] * rng.normal(size=rows)
-    if rng.uniform() < 0.5:
-        A = rng.normal(size=(rows, n)) * (rng.uniform(size=(rows, n)) < 0.05)
-        mean = mean + A @ x
-    if rng.uniform() < 0.3:
-        mean = mean + pm.Normal("b") * rng.normal(size=rows)
-    pm.Normal("y", mean, pm.HalfNormal("noise") + 0.1, observed=rng.normal(size=rows))
-    return names
-
-
-def test_random_blocks_are_integrated_exactly() -> None:
-    for seed in range(6):
-        check_density(random_block, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 500, 50))
-def test_hundreds_of_random_blocks_are_integrated_exactly(first: int) -> None:
-    for seed in range(first, first + 50):
-        check_density(random_block, seed)

@@ -19,7 +19,7 @@ def check(seeds: range, every: int) -> None:
 
 
 def test_random_blocks_are_integrated_exactly_or_refused() -> None:
-    check(range(27, 31), 3)
+    check(range(27, 33), 3)
 
 
 @pytest.mark.slow
@@ -34,5 +34,5 @@ def test_hundreds_of_random_blocks_are_integrated_exactly_or_refused(first: int)
 def test_most_random_models_have_a_block_that_is_integrated() -> None:
     """The laws say something: of each family there are some, and together they are most."""
     found = Counter(elimination(generated(seed), False) for seed in range(60))
-    assert found["refused"] < 24
+    assert found["refused"] < 30
     assert {"positive", "unit", "shares", "normal"} <= {word for title in found for word in title.split(" and ")}

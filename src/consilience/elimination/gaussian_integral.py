@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from consilience.analysis.separability import links
+from consilience.distributions.mathematics import less, where
 from consilience.elimination import NamedVariable, acts
 from consilience.elimination.addends import total
 from consilience.elimination.polynomial import degrees
@@ -34,7 +35,10 @@ from consilience.transforms.vectorize import vectorize
 # above which it is taken in any case.
 SMALL: Final = 24
 FULL: Final = 0.3
-MOST_PARTNERS: Final = 64  # of an element in the band; those with more have full columns
+PARTNERS: Final = (64, 16)  # of an element in the band; those with more have full columns
+# What is left of an element's precision once those before it are known, of it all: with less no digits of it are left,
+# as those of data beside a walk whose steps are next to nothing. Then there is no value.
+LOST: Final = 1e-13
 
 
 class NormalIntegral(Record, eq=False):
@@ -105,9 +109,10 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = 
     slope = gradient(value, point)
     direction = tensor_input(point.dtype, point.static_shape)
     (moved,) = simplify([gradient(reduce("sum", slope * direction), point)])
+    # Derivatives alone do not tell: those of |x|, of a maximum and of what a comparison chooses are constants, too.
+    if min(degrees([total(terms), value], [point])) > 2:
+        return None
     if acts(moved, [point]):
-        if degrees([value], [point])[0] > 2:
-            return None
         (moved,) = simplify(substitute([moved], {point: constant(np.zeros(point.static_shape), point.dtype)}))
     return _Curvature(point, value, slope, direction, moved)
 
@@ -231,7 +236,7 @@ def _factor(known: _Curvature) -> _Factor:
     return _Factor(
         "normal, by a dense factor",
         size,
-        -apply("log", diagonal(factor)),
+        _with_digits(-apply("log", diagonal(factor)), apply("square", diagonal(factor)), -diagonal(curved)),
         lambda right: spread(solve_triangular(factor, right, lower=True)),
         spread,
     )
@@ -247,14 +252,26 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
     from consilience.ops.sparse.variable import SparseVariable
 
-    pattern = pattern_of(known.value, known.point, MOST_PARTNERS)
-    if pattern is None or pattern.sums.nnz:
+    found = None
+    for most in PARTNERS:  # fewer partners where these need many products: a sum of so many has one of its own
+        pattern = pattern_of(known.value, known.point, most)
+        if pattern is not None:
+            own = colours_of(pattern.pairs.tocsr())
+            products = int(own.max()) + 1 + len(pattern.shared)
+            if found is None or (products < found[0] and pattern.sums.nnz):
+                found = products, pattern, own
+        if found is not None and found[0] <= PARTNERS[-1]:
+            break
+    if found is None:
         return None
+    _, pattern, colours = found
     pairs, shared = pattern.pairs.tocsr(), pattern.shared
-    if not len(shared) and pairs.nnz == size:
+    longs = pattern.sums.toarray()[np.diff(pattern.sums.indptr) > 0]
+    if len(longs) > 1:
+        return None
+    if not len(shared) and not len(longs) and pairs.nnz == size:
         return _diagonal(known)
     # Columns that one product with the curvature tells apart, and full ones by themselves.
-    colours = colours_of(pairs)
     count = int(colours.max()) + 1
     colours[shared] = count + np.arange(len(shared))
     seeds = np.zeros((count + len(shared), size))
@@ -273,6 +290,13 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     target = np.where(is_full[rows], columns, rows)
     (moved,) = vectorize([known.moved], {known.direction: constant(seeds)})
     values = -getitem(reshape(moved, (-1,)), (constant(colours[source] * size + target),))
+    weight = None
+    if len(longs):
+        (along,) = longs
+        weight = _weight(known, along, pairs)
+        if weight is None:
+            return None
+        values = values - weight * constant(along[target] * (seeds @ along)[colours[source]])
     begins, places = constant(entries.indptr.astype(np.int32)), constant(columns.astype(np.int32))
     joined = int(np.bincount(connected_components(entries, directed=False)[1]).max())
     factor = sparse_cholesky(SparseVariable(values, places, begins, (size, size), "csr"))
@@ -280,9 +304,45 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     assert held is not None
     if held[-1] > FULL * size * (size + 1) / 2:
         return None
-    return _Factor(
-        "normal, by a sparse factor", joined, factor.logdet() * -0.5, factor.solve, factor.correlate, once=True
-    )
+    roots = getitem(factor.L.data, (constant(held[:-1].astype(np.int64)),))
+    precisions = getitem(values, (constant(np.flatnonzero(rows == columns)[factor.P]),))
+    logs = _with_digits(-apply("log", roots), apply("square", roots), precisions)
+    title = "normal, by a sparse factor"
+    if weight is None:
+        return _Factor(title, joined, logs, factor.solve, factor.correlate, once=True)
+    # The matrix is L (I + c w w') L', and the inverse of the middle one has the root I - k w w' (Sherman and Morrison).
+    w = factor.whitened(along)
+    squared = weight * reduce("sum", w * w)
+    t, root = factor.solve(along), apply("sqrt", 1.0 + squared)
+    kept = weight / (root * (1.0 + root))
+
+    def solved(right: Node) -> Node:
+        return factor.solve(right) - t * (reduce("sum", t * right) * weight / (1.0 + squared))
+
+    def spread(noise: Node) -> Node:
+        return factor.correlate(noise - w * (kept * reduce("sum", w * noise)))
+
+    return _Factor(title, size, reduce("sum", logs) - apply("log", root), solved, spread, once=True)
+
+
+def _weight(known: _Curvature, along: np.ndarray, pairs: Any) -> Node | None:
+    """What multiplies a a' in the precision, from an entry that has nothing else; None where there is none such."""
+    places = np.flatnonzero(along)
+    for i in places[: PARTNERS[0]]:
+        free = np.setdiff1d(places, pairs[int(i)].indices)
+        if len(free):
+            j = int(free[np.argmax(np.abs(along[free]))])
+            unit = np.zeros(len(along))
+            unit[i] = 1.0
+            (column,) = substitute([known.moved], {known.direction: constant(unit, known.point.dtype)})
+            entry: Node = getitem(column, (j,))
+            return entry * float(-1.0 / (along[i] * along[j]))
+    return None
+
+
+def _with_digits(logs: Node, pivots: Node, precisions: Node) -> Node:
+    """Logarithms of pivots of a factor; NaN where rounding has taken all digits of one."""
+    return where(less(pivots, LOST * precisions), np.nan, logs)
 
 
 def is_separable(terms: Sequence[Node], leaf: Node) -> bool:

@@ -20,7 +20,7 @@ from consilience.analysis.separability import gathered, links
 from consilience.distributions.densities import parameter_violation, realise, supported_density
 from consilience.distributions.mathematics import equal, less, less_equal, maximum, where
 from consilience.distributions.parameters import checks_parameters
-from consilience.distributions.random_variable import random_variables
+from consilience.distributions.random_variable import distribution_of, random_variables
 from consilience.elimination import NamedVariable
 from consilience.elimination.addends import addends, of_elements
 from consilience.elimination.markov_chain import Weights, drawn_path, log_sum, weights
@@ -98,6 +98,14 @@ def summed_out(
 
     integrals: list[Integral] = []
     alone = _alone(factors, variables, given)  # drawn from their distributions
+    for variable in alone:
+        from consilience.distributions.improper import Flat, HalfFlat  # few models need it
+
+        if isinstance(distribution_of(variable.node), Flat | HalfFlat):
+            raise ModelError(
+                f"`{variable.name}` has an improper prior ({variable.node.op!r}) and nothing depends on it, so it has "
+                "no distribution. Give it a proper prior, or leave it out of the model."
+            )
     continuous = [v for v in variables if v.continuous and v not in alone]
     every, variables = variables, [v for v in variables if not v.continuous and v not in alone]
     if continuous:

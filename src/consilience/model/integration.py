@@ -19,6 +19,7 @@ from consilience.elimination.polynomial import degrees, multipliers
 from consilience.errors import ModelError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import without_sources
+from consilience.model.freezing import freeze_dims_and_data
 from consilience.model.marginalization import why_not_integrated
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
@@ -68,6 +69,9 @@ def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str
     >>> integrable(model)
     ('level',)
     """
+    if model.data and any(not isinstance(n, int) for v in model.free for n in v.node.static_shape):
+        shapes = tuple(value.shape for value in slot_values(model)[1])
+        model = kept(model.cache, "of known lengths", shapes, lambda: freeze_dims_and_data(model))
     large = [v for v in model.free if v.name not in staying and v.name not in summed and _is_candidate(v)]
     if any(v.has_trees for v in model.free):  # moved by a step method that needs rows apart
         return ()

@@ -113,7 +113,7 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
 
 
 def why_not_integrated(variable: FreeVariable) -> str:
-    """Why no integral over a continuous variable is known whatever depends on it, up to "can be ..."; empty if one may be.
+    """Why a continuous variable can never be integrated out, up to "can be ..."; empty if it may be.
 
     Integrals run over the support of a distribution, which a transform of the user's may cut.
     """
@@ -121,7 +121,10 @@ def why_not_integrated(variable: FreeVariable) -> str:
 
     real = isinstance(support_of(variable.node), Real | RealVector)
     if (real and variable.transform is not None) or not variable.inside:
-        return "has a transform of its own, which leaves out a part of its values; only variables with the default transform"
+        return (
+            "has a transform of its own, which leaves out a part of its values; only variables with the default "
+            "transform"
+        )
     if not real and family_of(support_of(variable.node)) is None:
         return (
             "has a support over which no integral is known; only variables on the real line, positive ones, "

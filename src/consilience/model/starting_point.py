@@ -275,6 +275,15 @@ def _finite_position(
     raise no_start(density, base)
 
 
+def begins(density: ModelDensity, initvals: Any = None) -> bool:
+    """Whether the density has a value at the support points, or at the user's values for all chains, without noise.
+
+    Where a scale is next to nothing an integral has no digits left.
+    """
+    own = initvals if is_result(initvals) or isinstance(initvals, Mapping) else None
+    return _is_finite(density, starting_position(density.model, density.layout, density.lengths, own))
+
+
 def _is_finite(density: ModelDensity, position: Floats) -> bool:
     logp, gradient = density(position)
     return bool(np.isfinite(logp) and (density.without_gradient or np.isfinite(gradient).all()))

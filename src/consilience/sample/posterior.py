@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
@@ -11,12 +12,15 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, Kernel
 from consilience.ir import Node
+from consilience.model.layout import known_shape
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model, modelcontext
+from consilience.model.observation import slot_values
 from consilience.model.reparametrization import centred_hierarchies, fields, heavy_priors, standard_variables
 from consilience.model.signature import signature
-from consilience.model.starting_point import InitialValues, starting_positions
+from consilience.model.starting_point import InitialValues, begins, starting_positions
 from consilience.model.warm_start import is_result
+from consilience.record import replace
 from consilience.run import RunPlan
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
@@ -260,6 +264,7 @@ def sample(
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     apart = type(executor).__name__ == "Shards"  # the rows are not here
+    asked = initvals
     summed, initvals = _eliminated(owner, step, initvals, integrate, apart=apart, lock_step=lock_step)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
@@ -309,6 +314,12 @@ def sample(
         prepare_sampler(default if step is None else None)
     moved = rewritten(owner, plan.coordinates)
     density, compile_seconds = compiled(moved)
+    if integrate is True and summed and density.integrated and not begins(density, initvals):
+        summed, initvals = _eliminated(owner, step, asked, False, apart=apart, lock_step=lock_step)
+        plan = replace(plan, coordinates=ChainCoordinates(summed))
+        moved = rewritten(owner, plan.coordinates)
+        density, more = compiled(moved)
+        compile_seconds += more
     if apart:
         from consilience.sample.sharded import divided  # few runs need it
 
@@ -352,7 +363,10 @@ def _eliminated(
         integrate = False
     if apart and not isinstance(integrate, bool):
         raise SamplingError("`integrate` names variables to integrate out, which needs all rows here; leave it out.")
-    large = any(v.continuous and v.size >= LARGE for v in model.free)
+    lengths = slot_values(model)[3]
+    large = any(
+        v.continuous and math.prod(known_shape(v.node.static_shape, lengths, v.name)) >= LARGE for v in model.free
+    )
     others = model.has_steps() or (integrate and large if isinstance(integrate, bool) else True)
     if not (others and not apart) and all(v.continuous for v in model.free):
         return (), initvals

@@ -131,6 +131,11 @@ class SparseFactor(Record, eq=False):
         result = getitem(self._triangular(half, True), np.argsort(self.P))
         return squeeze(result, 1) if right.ndim == 1 else result
 
+    def whitened(self, b: TensorLike) -> Node:
+        """`L^-1 P b` of a vector: of unit covariance where b has covariance A."""
+        _, columns = self._right_side(b)
+        return squeeze(self._triangular(getitem(columns, self.P), False), 1)
+
     def correlate(self, z: TensorLike) -> Node:
         """`x` of covariance A^-1 from independent standard normal numbers z: a vector, or the columns of a matrix."""
         white, columns = self._right_side(z)
