@@ -22,7 +22,7 @@ from consilience.ir import Node
 from consilience.model.model import Deterministic, Model
 from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.index import index_set
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape
+from consilience.ops.shape import concatenate, expand_dims, full, reshape
 from consilience.ops.structured import BlockDiagonal
 from consilience.statespace import priors
 from consilience.statespace.labels import ObservedSeries, following_labels
@@ -344,11 +344,11 @@ class ETS(StateSpace):
         """
         if self.linear:
             return super().forecast(result, periods, exog, random_seed, coords)
-        self._regressors(exog, periods, "exog")
         copy = self.copied()
         assert self._data is not None
+        labels = following_labels(self._data.times, periods, coords)
+        self._regressors(exog, labels)
         _, states, values = self._path(copy)
-        labels = following_labels(self._data.times, periods) if coords is None else coords
         count = len(self._data.values)
         names = [*values, *states]
         ends = [states[name][count:] if name == "season" else states[name][-1] for name in states]
