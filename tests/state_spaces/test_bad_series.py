@@ -35,9 +35,9 @@ def built(space: Any, y: Any, exog: Any = None) -> pm.Model:
     return model
 
 
-def ahead(space: Any, y: Any, periods: Any = 3, exog: Any = None, **later: Any) -> Any:
-    """A forecast from draws of the prior."""
-    model = built(space, y, exog)
+def ahead(space: Any, y: Any, periods: Any = 3, past: Any = None, **later: Any) -> Any:
+    """A forecast from draws of the prior; `past` are regressors of the data."""
+    model = built(space, y, past)
     prior = pm.sample_prior_predictive(3, model=model, random_seed=1)["prior"]
     posterior = {v.name: prior[v.name].values for v in model.free_RVs}
     return space.forecast(pm.to_inference_data(posterior, model=model), periods, random_seed=1, **later)
@@ -102,7 +102,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
                             "after 2024-01-01 02:00:00 comes 2024-01-01 04:00:00"),
     "a year is left out": (lambda: built(level(), pd.Series(Y[:4], [2001, 2002, 2005, 2006])),
                            "times of the data.*after 2002 comes 2005"),
-    "a date twice": (lambda: built(level(), dated("2024-01-01", "2024-01-02", "2024-01-02")), "2024-01-02.* stands twice"),
+    "a date twice": (lambda: built(level(), dated("2024-01-01", "2024-01-02", "2024-01-02")), "2024-01-02.* twice"),
     "from the end": (lambda: built(level(), pd.Series(Y, MONTHS)[::-1]), r"not in order.*sort_index"),
     "no date": (lambda: built(level(), pd.Series(Y[:2], pd.to_datetime(["2024-01-01", None]))), "must ascend"),
     "regressors end": (lambda: built(priced(), Y, np.ones((11, 1))), "`exog` must have 12 rows"),

@@ -1,6 +1,7 @@
 """States of a loop that nobody sees: drawn in a step from finitely many whole numbers, carried, and not returned.
 
-The density of the series sums over all their paths, of several states over those of all combinations, by the forward algorithm (Baum et al. 1970), in logarithms.
+The density of the series sums over all their paths, of several states over those of all combinations, by the forward
+algorithm (Baum et al. 1970), in logarithms.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ class HiddenStates(Record):
                 if not {one.carried, one.before, one.after, one.drawn}.isdisjoint(read):
                     raise refusal(
                         one.drawn,
-                        "it is summed out, and another value that the loop carries depends on it as well, so that every "
-                        "path of states would have a value of its own",
+                        "it is summed out, and another value that the loop carries depends on it as well, so that "
+                        "every path of states would have a value of its own",
                         "return it from the step",
                     )
 

@@ -1,4 +1,4 @@
-"""States and residuals of a series inside a model, as expressions with derivatives: for likelihoods that depend on them.
+"""States and residuals of a series inside a model, as expressions with derivatives: for likelihoods that need them.
 
 In: a variable `pm.LinearGaussianStateSpace` of a model. Out: expressions of its parameters, given its data.
 """

@@ -68,14 +68,16 @@ def numbers(what: str, given: Any) -> Array:
     if found.dtype.kind in "OUSbiuf":
         with suppress(ValueError, TypeError):
             return np.ma.filled(np.ma.asarray(found, dtype=float), np.nan)
-    raise ParameterError(f"{what} must be real numbers, with NaN for what is missing, got values of dtype {found.dtype}.")
+    raise ParameterError(
+        f"{what} must be real numbers, with NaN for what is missing, got values of dtype {found.dtype}."
+    )
 
 
 def _equal_steps(what: str, index: Any) -> None:
     """Refuse dates that leave out rows: a step of the model is one row."""
     pd: Any = import_module("pandas")
     dates = isinstance(index, pd.DatetimeIndex)
-    if len(index) < 3 or not dates and index.dtype.kind not in "iuf" or dates and _frequency(index) is not None:
+    if len(index) < 3 or (not dates and index.dtype.kind not in "iuf") or (dates and _frequency(index) is not None):
         return
     steps = np.diff(index.asi8 if dates else index.to_numpy())
     if steps.max() > 1.5 * steps.min():
@@ -83,8 +85,8 @@ def _equal_steps(what: str, index: Any) -> None:
         last, following = (str(x).removesuffix(" 00:00:00") for x in (index[place], index[place + 1]))
         remedy = '`data.asfreq("MS")` for the starts of months' if dates else "`data.reindex(range(first, last + 1))`"
         raise ShapeError(
-            f"the {'dates' if dates else 'times'} of {what} are not at equal distances: after {last} comes {following}. "
-            f"Write a row of NaN for each time without an observation, {remedy}."
+            f"the {'dates' if dates else 'times'} of {what} are not at equal distances: after {last} comes {following}."
+            f" Write a row of NaN for each time without an observation, {remedy}."
         )
 
 
@@ -95,7 +97,10 @@ def _frequency(index: Any) -> Any:
         return index.freq
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the form in which later versions of pandas answer
-        return pd.infer_freq(index)
+        found = pd.infer_freq(index)
+        # Fifth Sundays of months pass for fourth ones.
+        follows = found is not None and index.equals(pd.date_range(index[0], periods=len(index), freq=found))
+    return found if follows else None
 
 
 def check_same_times(table: Any, times: Any) -> None:

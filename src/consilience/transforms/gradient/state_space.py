@@ -153,7 +153,7 @@ def _loop(op: KalmanFilter | KalmanSlopes, x: dict[str, Node], free: Node, store
 def _of_first(op: KalmanSlopes, x: dict[str, Node], made: dict[str, Node]) -> Node:
     """What the diffuse part of the first state is multiplied by to give its smoothed mean.
 
-    The pass backwards of Durbin and Koopman (2012, sections 5.3 and 6.4), with r = r0 + r1 / k for a diffuse variance k.
+    The pass backwards of Durbin and Koopman (2012, sections 5.3 and 6.4); r = r0 + r1 / k for a diffuse variance k.
     """
     *batch, times, p = x["y"].static_shape
     series = {name: made[name] for name in ("v", "f", "fi", "M", "Mi", "ordinary", "diffuse")}
