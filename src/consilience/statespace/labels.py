@@ -112,7 +112,7 @@ def check_same_times(table: Any, times: Any) -> None:
         Where dates differ.
     """
     pd: Any = import_module("pandas")
-    index = getattr(table, "index", None)
+    index: Any = getattr(table, "index", None)
     if hasattr(index, "to_timestamp"):
         index = index.to_timestamp()
     if not isinstance(index, pd.DatetimeIndex) or not isinstance(times, pd.DatetimeIndex) or len(index) != len(times):
