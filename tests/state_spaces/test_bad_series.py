@@ -66,6 +66,8 @@ TAKEN: dict[str, tuple[Callable[[], Any], Any]] = {
     "large, products": (lambda: ss.ETS(("M", "A", "M"), 4), 1e12 * np.exp(Y / 9)),
     "small": (lambda: ss.SARIMAX((1, 1, 1)), 1e-12 * Y),
     "objects": (level, pd.Series([1.0, None, 3.0], dtype=object)),
+    "masked": (level, np.ma.masked_invalid(np.r_[Y, np.nan])),
+    "whole numbers and gaps of pandas": (level, pd.Series([1, None, 3], dtype="Int64")),
     "one date": (level, pd.Series(Y[:1], MONTHS[:1])),
 }
 

@@ -64,10 +64,11 @@ def numbers(what: str, given: Any) -> Array:
     ParameterError
         For text and complex numbers.
     """
-    found = given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
+    masked = isinstance(given, np.ma.MaskedArray)
+    found = given if masked else np.asarray(given)
     if found.dtype.kind in "OUSbiuf":
-        with suppress(ValueError, TypeError):
-            return np.ma.filled(np.ma.asarray(found, dtype=float), np.nan)
+        with suppress(ValueError, TypeError):  # a table of pandas knows what its own missing values are as floats
+            return np.ma.filled(given.astype(float), np.nan) if masked else np.array(given, dtype=float)
     raise ParameterError(
         f"{what} must be real numbers, with NaN for what is missing, got values of dtype {found.dtype}."
     )
@@ -111,8 +112,10 @@ def check_same_times(table: Any, times: Any) -> None:
     ShapeError
         Where dates differ.
     """
-    pd: Any = import_module("pandas")
     index: Any = getattr(table, "index", None)
+    if not hasattr(index, "is_monotonic_increasing"):
+        return
+    pd: Any = import_module("pandas")
     if hasattr(index, "to_timestamp"):
         index = index.to_timestamp()
     if not isinstance(index, pd.DatetimeIndex) or not isinstance(times, pd.DatetimeIndex) or len(index) != len(times):
