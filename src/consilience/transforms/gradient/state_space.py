@@ -41,7 +41,8 @@ def _filter(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> C
 
 def _of_what_is_kept(node: Node, density: Node | None, stored: Node, wanted: Sequence[bool]) -> Cotangents:
     """Filtered means, errors and their variances, and the last covariance: derivatives of a loop that gives them."""
-    op: KalmanFilter = node.op
+    op = node.op
+    assert isinstance(op, KalmanFilter)
     leaves = {name: tensor_input(x.dtype, x.static_shape) for name, x in zip(OPERANDS, node.inputs, strict=False)}
     made = _loop(op, leaves, node.inputs[8], Node(Item(1), node))
     given = {made[name]: _part(op, node.inputs, stored, name) for name in ("v", "f", "means", "end")}
