@@ -90,7 +90,7 @@ def smoothed_states(series: Node, data: Any = None) -> Node:
     ...     y = pm.LinearGaussianStateSpace("y", **space, observed=[[1.0], [1.0], [4.0]])
     ...     level = pm.statespace.smoothed_states(y)
     >>> level.eval().ravel().round(3).tolist()
-    [0.769, 1.538, 2.769]
+    [0.846, 1.538, 2.769]
     """
     return _given(series, data).smoothed()
 
