@@ -146,7 +146,7 @@ class HiddenStates(Record):
 
 def hidden_states(carried: Mapping[Node, tuple[Node, Node]], returned: Collection[Node]) -> HiddenStates | None:
     """The carried states that are drawn, have finitely many values, and are not returned; None if there are none."""
-    found = []
+    found: list[HiddenState] = []
     for leaf, (initial, following) in carried.items():
         values = _values(following)
         known = constant_value(initial)
