@@ -331,8 +331,8 @@ class ETS(StateSpace):
             What `pm.sample` returned, or its posterior.
         periods : int
             Number of times.
-        exog : None
-            There are no regressors.
+        exog : array_like, optional
+            Not taken: there are no regressors.
         random_seed : int, optional
             Seed of the draws.
         coords : sequence, optional
