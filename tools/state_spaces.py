@@ -141,7 +141,7 @@ def smoothing() -> list[dict[str, Any]]:
     """Each kind of exponential smoothing with a product: parameters, errors, and the series that they make.
 
     `ETSModel.simulate` follows the equations of its documentation. Its smoothing divides by the level behind an
-    observation where the season is multiplied, so its log density, at the best sigma, stands here for other seasons alone.
+    observation where the season is multiplied, so its log density, at the best sigma, stands here for others alone.
     """
     rng, found = np.random.default_rng(11), []
     words = {"A": "add", "M": "mul"}

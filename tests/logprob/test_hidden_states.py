@@ -59,9 +59,53 @@ def _switch(theta: float, path: Any, x: Any) -> float:
     return total
 
 
+def two_states(theta: Any, size: Any = None) -> Any:
+    """Two hidden states at once: a chain, and one of three that follows what the first has become, and itself."""
+
+    def step(on: Any, level: Any, y: Any) -> Any:
+        on = pm.Bernoulli.dist(0.2 + 0.5 * on)
+        level = pm.Categorical.dist(p=pt.switch(pt.eq(on, 1), pt.as_tensor(MOVES)[level], np.array([0.2, 0.2, 0.6])))
+        return on, level, pm.Normal.dist(pt.as_tensor(LEVELS)[level] * theta + on + 0.3 * y, 0.8)
+
+    return scan(step, outputs_info=[pt.as_tensor(1), pt.as_tensor(2), pt.as_tensor(0.5)], n_steps=3)[2]
+
+
+def _two_states(theta: float, path: Any, x: Any) -> float:
+    total, before, row, last = 0.0, 1, 2, 0.5
+    for both, y in zip(path, x, strict=True):
+        on, level = divmod(both, 3)
+        total += stats.bernoulli.logpmf(on, 0.2 + 0.5 * before)
+        total += np.log((MOVES[row] if on else [0.2, 0.2, 0.6])[level])
+        total += stats.norm.logpdf(y, LEVELS[level] * theta + on + 0.3 * last, 0.8)
+        before, row, last = on, level, y
+    return total
+
+
+def two_chains(theta: Any, size: Any = None) -> Any:
+    """Two chains of which neither knows of the other, and whose sum is seen."""
+
+    def step(one: Any, other: Any) -> Any:
+        one, other = pm.Bernoulli.dist(0.2 + 0.5 * one), pm.Bernoulli.dist(0.7 - 0.4 * other)
+        return one, other, pm.Normal.dist(theta * (one + 2.0 * other), 0.5)
+
+    return scan(step, outputs_info=[pt.as_tensor(1), pt.as_tensor(0), None], n_steps=4)[2]
+
+
+def _two_chains(theta: float, path: Any, x: Any) -> float:
+    total, before, last = 0.0, 1, 0
+    for both, y in zip(path, x, strict=True):
+        one, other = divmod(both, 2)
+        total += stats.bernoulli.logpmf(one, 0.2 + 0.5 * before) + stats.bernoulli.logpmf(other, 0.7 - 0.4 * last)
+        total += stats.norm.logpdf(y, theta * (one + 2.0 * other), 0.5)
+        before, last = one, other
+    return total
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[..., float], Any, int]] = {
     "chain": (chain, _chain, X, 3),
     "switch": (switch, _switch, COUNTS, 2),
+    "two states": (two_states, _two_states, X[:3], 6),
+    "two chains": (two_chains, _two_chains, X[:4], 4),
 }
 
 
@@ -104,6 +148,24 @@ def test_forecasts_begin_with_a_state_drawn_given_the_series() -> None:
     spread = np.sqrt(following @ (1.3 * LEVELS) ** 2 - (following @ (1.3 * LEVELS)) ** 2 + 0.64)
     assert abs(draws.mean() - mean) < 5 * spread / np.sqrt(6000)
     assert draws.std() == pytest.approx(spread, rel=0.05)
+
+
+def test_forecasts_begin_with_two_states_drawn_together() -> None:
+    """The mean of the next value, by the probabilities of both last states."""
+    with pm.Model() as model:
+        pm.CustomDist("y", pm.Flat("theta"), dist=two_states, observed=X[:3])
+    draws = pm.forecast({"theta": np.full((1, 6000), 1.3)}, 1, model=model, random_seed=1).predictions["y"].values
+    weights = np.zeros(6)
+    with np.errstate(divide="ignore"):
+        for path in product(range(6), repeat=3):
+            weights[path[-1]] += np.exp(_two_states(1.3, path, X[:3]))
+    weights /= weights.sum()
+    mean = 0.3 * X[2]
+    for both, weight in enumerate(weights):
+        on, level = divmod(both, 3)
+        rise = 0.2 + 0.5 * on
+        mean += weight * (rise * (1 + 1.3 * MOVES[level] @ LEVELS) + (1 - rise) * 1.3 * np.dot([0.2, 0.2, 0.6], LEVELS))
+    assert abs(draws.mean() - mean) < 5 * draws.std() / np.sqrt(6000)
 
 
 def summed(theta: Any, size: Any = None) -> Any:

@@ -354,7 +354,7 @@ class TestBadInput:
             (lambda: ss.LevelTrend(1) + ss.LevelTrend(2), "two components are named 'level_trend'"),
             (lambda: ss.SARIMAX((1, -1, 0)), "3 whole numbers"),
             (lambda: ss.SARIMAX((1, 0, 0), (1, 0, 0, 0)), "length of a season"),
-            (lambda: ss.ETS(("M", "N", "N")), "logarithm"),
+            (lambda: ss.ETS(("M", "N", "X")), "order has the error"),
             (lambda: ss.ETS(("A", "N", "A")), "seasonal_periods"),
             (lambda: ss.VARMAX((0, 0), ["a"]), "order above 0"),
             (lambda: ss.DynamicFactor(3, 1, ["a", "b"]), "a series for each factor"),

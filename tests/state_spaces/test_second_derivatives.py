@@ -139,7 +139,7 @@ def error_of_slopes(given: dict[str, Any], y: Array, names: str, what: str, **mo
 
 @pytest.mark.parametrize("what", ["filtered_states", "smoothed_states", "one_step_residuals", "last covariance"])
 def test_slopes_of_states_and_residuals(what: str) -> None:
-    """By every argument, with gaps: known and diffuse first states, with noise and without, moving matrices, a panel."""
+    """By every argument, with gaps: known and diffuse first states, without noise, moving matrices, a panel."""
     y, kinds = with_gaps(12, 2), ["diffuse", "known", "diffuse", "diffuse"]
     assert error_of_slopes(some(4, 2, 2, 1), y, "T Z H Q R c d a0 P0", what) < 1e-8
     assert error_of_slopes(some(4, 2, 4, 1) | DIAGONAL, y, "T Z H Q R c d a0", what, initial=kinds) < 1e-8

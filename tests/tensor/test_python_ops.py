@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 import threading
 from typing import Any
@@ -477,3 +478,12 @@ def _raising(error: Exception) -> Any:
 def test_the_function_of_pymc_keeps_its_name() -> None:
     """`consilience.compile` is PyMC's function, and a package of PyTensor's for imports."""
     assert callable(pm.compile)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv"])
+def test_lengths_that_are_not_known_yet_are_numbers_in_expressions(name: str) -> None:
+    """Those of a `type.shape`, on either side of a tensor."""
+    x, s = pt.matrix("x"), pt.scalar("s")
+    length, op = x.type.shape[0], getattr(operator, name)
+    found = pt.function([x, s], [op(length, s), op(s, length), pt.as_tensor(length)])(np.ones((3, 2)), 2.5)
+    assert [float(v) for v in found] == [op(3, 2.5), op(2.5, 3), 3.0]

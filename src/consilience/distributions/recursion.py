@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from consilience.ir import Dim, Node
+from consilience.ir import Dim, Node, tensor_input
 from consilience.ops.loop import fresh
 from consilience.ops.scan import scan
 from consilience.ops.shape import moveaxis
@@ -24,7 +24,7 @@ def along(
     """
     first = [moveaxis(s, s.ndim - 1 - behind, 0) for s in series]
     states = [fresh(s) for s in initial]
-    heads = [fresh(s[0]) for s in first]
+    heads = [tensor_input(s.dtype, s.static_shape[1:]) for s in first]  # there may be no time
     following, values = step(states, heads)
     loop = scan(
         dict(zip(states, zip(initial, following, strict=True), strict=True)),

@@ -10,6 +10,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any, TypeAlias
 
 from consilience.errors import ShapeError
@@ -73,29 +74,31 @@ class Dimension:
     terms: tuple[tuple[Monomial, int], ...]
 
     def __add__(self, other: Dim) -> Dim:
-        return _combine(self, other, 1)
+        return _combine(self, other, 1) if _is_length(other) else NotImplemented
 
     __radd__ = __add__
 
     def __sub__(self, other: Dim) -> Dim:
-        return _combine(self, other, -1)
+        return _combine(self, other, -1) if _is_length(other) else NotImplemented
 
     def __rsub__(self, other: int) -> Dim:
+        if not _is_length(other):
+            return NotImplemented
         return _combine(_polynomial({(): other} if other else {}), self, -1)
 
     def __neg__(self) -> Dim:
         return multiply(self, -1)
 
     def __mul__(self, other: Dim) -> Dim:
-        return multiply(self, other)
+        return multiply(self, other) if _is_length(other) else NotImplemented
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Dim) -> Dim:
-        return floordiv(self, other)
+        return floordiv(self, other) if _is_length(other) else NotImplemented
 
     def __rfloordiv__(self, other: int) -> Dim:
-        return floordiv(other, self)
+        return floordiv(other, self) if _is_length(other) else NotImplemented
 
     def __deepcopy__(self, memo: object) -> Dimension:
         return self
@@ -120,6 +123,12 @@ class Dimension:
 
 
 Dim: TypeAlias = int | Dimension
+
+
+def _is_length(value: object) -> bool:
+    """Whether a number may be added to lengths; tensors do it themselves."""
+    return isinstance(value, int | Dimension | Integral)
+
 
 _polynomials: weakref.WeakValueDictionary[tuple[tuple[Monomial, int], ...], Dimension] = weakref.WeakValueDictionary()
 _compounds: weakref.WeakValueDictionary[tuple[object, ...], Atom] = weakref.WeakValueDictionary()

@@ -1,10 +1,12 @@
 """States of a loop that nobody sees: drawn in a step from finitely many whole numbers, carried, and not returned.
 
-The density of the series sums over all their paths, by the forward algorithm (Baum et al. 1970), in logarithms.
+The density of the series sums over all their paths, of several states over those of all combinations, by the forward
+algorithm (Baum et al. 1970), in logarithms.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
@@ -24,7 +26,7 @@ from consilience.record import Record
 from consilience.transforms.vectorize import vectorize
 
 MOST = 1000
-"""How many states are summed."""
+"""How many states, or combinations of them, are summed."""
 
 
 class HiddenState(Record):
@@ -44,23 +46,51 @@ class HiddenState(Record):
     before: Node
     after: Node
 
+
+class HiddenStates(Record):
+    """All of them: arrays over their values have an axis for each."""
+
+    members: tuple[HiddenState, ...]
+
+    @property
+    def given(self) -> dict[Node, Node]:
+        """Each drawn variable -> the leaf for its value."""
+        return {one.drawn: one.after for one in self.members}
+
+    @property
+    def carried(self) -> tuple[Node, ...]:
+        """The leaves for them before a step."""
+        return tuple(one.carried for one in self.members)
+
+    def values_of(self, place: Node) -> list[Node]:
+        """The value of each, by its place among all combinations."""
+        found = []
+        for one in reversed(self.members):
+            count = len(one.values)
+            found.append(place % count + one.values[0])
+            place = place // count
+        return found[::-1]
+
     def refuse_others(self, nexts: Sequence[Node]) -> None:
-        """Refuse what a loop carries beside it, and that depends on it."""
+        """Refuse what a loop carries beside them, and that depends on one."""
         for following in nexts:
-            if not {self.carried, self.before, self.after, self.drawn}.isdisjoint(topological([following])):
-                raise refusal(
-                    self.drawn,
-                    "it is summed out, and another value that the loop carries depends on it as well, so that every "
-                    "path of states would have a value of its own",
-                    "return it from the step",
-                )
+            read = set(topological([following]))
+            for one in self.members:
+                if not {one.carried, one.before, one.after, one.drawn}.isdisjoint(read):
+                    raise refusal(
+                        one.drawn,
+                        "it is summed out, and another value that the loop carries depends on it as well, so that "
+                        "every path of states would have a value of its own",
+                        "return it from the step",
+                    )
 
     def table(self, density: Node) -> Node:
-        """A log density for all values before and behind a step, shape (before, after)."""
-        (density,) = substitute([density], {self.carried: self.before})
+        """A log density for all values before and behind a step: axes of those before, then of those behind."""
+        (density,) = substitute([density], {one.carried: one.before for one in self.members})
         read = set(topological([density]))
-        numbers = constant(np.array(self.values, self.drawn.dtype))
-        for leaf in (self.after, self.before):
+        leaves = [(one.before, one) for one in self.members] + [(one.after, one) for one in self.members]
+        for leaf, one in reversed(leaves):
+            numbers = constant(np.array(one.values, one.drawn.dtype))
             density = vectorize([density], {leaf: numbers})[0] if leaf in read else expand_dims(density, 0)
         return density
 
@@ -82,30 +112,40 @@ class HiddenState(Record):
                 fixed.append(table)
             else:
                 moving.append(mapped(table))
-        numbers = constant(np.array(self.values))
-        start = where(equal(numbers, cast(self.initial, "int64")), 0.0, -np.inf)
+        count = len(self.members)
+        axes = range(count)
+        starts = [
+            expand_dims(
+                where(equal(constant(np.array(one.values)), cast(one.initial, "int64")), 0.0, -np.inf),
+                [axis for axis in axes if axis != k],
+            )
+            for k, one in enumerate(self.members)
+        ]
+        start = sum(starts[1:], starts[0])
         state = fresh(start)
         heads = [tensor_input(table.dtype, table.static_shape[1:]) for table in moving]
         terms = [*fixed, *heads]
-        arrived = reduce("logsumexp", sum(terms[1:], terms[0] + expand_dims(state, 1)), 0)
+        before = expand_dims(state, range(count, 2 * count))
+        arrived = reduce("logsumexp", sum(terms[1:], terms[0]) + before, tuple(axes))
         loop = closed({state: (start, arrived)}, dict(zip(heads, moving, strict=True)), [arrived], length=length)
         return loop.last[0]
 
 
-def hidden_state(carried: Mapping[Node, tuple[Node, Node]], returned: Collection[Node]) -> HiddenState | None:
-    """The one carried state that is drawn, has finitely many values, and is not returned; None if there is none."""
-    found = []
+def hidden_states(carried: Mapping[Node, tuple[Node, Node]], returned: Collection[Node]) -> HiddenStates | None:
+    """The carried states that are drawn, have finitely many values, and are not returned; None if there are none."""
+    found: list[HiddenState] = []
     for leaf, (initial, following) in carried.items():
         values = _values(following)
-        if values is not None and following not in returned:
-            before, after = (tensor_input(following.dtype, ()) for _ in range(2))
-            found.append(HiddenState(leaf, following, initial, values, before, after))
-    if len(found) != 1:
+        known = constant_value(initial)
+        if values is None or following in returned or any(one.drawn is following for one in found):
+            continue
+        if known is not None and int(known) not in values:
+            continue
+        before, after = (tensor_input(following.dtype, ()) for _ in range(2))
+        found.append(HiddenState(leaf, following, initial, values, before, after))
+    if not found or math.prod(len(one.values) for one in found) > MOST:
         return None
-    known = constant_value(found[0].initial)
-    if known is not None and int(known) not in found[0].values:
-        return None
-    return found[0]
+    return HiddenStates(tuple(found))
 
 
 def _values(node: Node) -> tuple[int, ...] | None:

@@ -33,7 +33,7 @@ from consilience.ir.region import regions_of
 from consilience.ir.side_tables import carrying_marks, describe, name_of, pass_on, set_name, without_sources
 from consilience.logprob.derivation import is_measurable
 from consilience.logprob.derived import DerivedDistribution, Generated, leaf_like
-from consilience.logprob.hidden_states import hidden_state
+from consilience.logprob.hidden_states import hidden_states
 from consilience.logprob.joint import Joint, joint, typed
 from consilience.logprob.measure import EVERYWHERE, Measure, refusal
 from consilience.logprob.mixture import also_written_out, written_out
@@ -250,7 +250,7 @@ class SeriesMeasure(Measure):
         self.step = _step(loop)
         places = [n.op.position - first for n in self.traces if isinstance(n.op, Item)]
         self.elements = [self.step.elements[place] for place in places]
-        self.hidden = hidden_state(self.step.carried, self.elements)
+        self.hidden = hidden_states(self.step.carried, self.elements)
         self._densities: dict[str, tuple[Node, Node]] = {}
         steps = self._joint([tensor_input(e.dtype, e.static_shape) for e in self.elements])
         measures = [steps.measures[e] for e in self.elements]
@@ -271,7 +271,7 @@ class SeriesMeasure(Measure):
         """The log densities of one step at values."""
         given = dict(zip(self.elements, values, strict=True))
         if self.hidden is not None:
-            given[self.hidden.drawn] = self.hidden.after
+            given |= self.hidden.given
         found = joint(given, lambda measure, value: measure.logp(value))
         _refuse_latent(found.densities, "what a loop returns depends on it")
         return found
@@ -301,7 +301,7 @@ class SeriesMeasure(Measure):
         given = {e: typed(e, leaf) for e, leaf in zip(self.elements, over, strict=True)}
         over |= self.step.sequences
         if self.hidden is not None:
-            given[self.hidden.drawn] = self.hidden.after
+            given |= self.hidden.given
         return steps, _States(self.step, given, steps.origins, over)
 
     def continues(self) -> bool:
@@ -312,12 +312,13 @@ class SeriesMeasure(Measure):
         with without_sources():
             steps, states = self._known(past)
             needed = self.step.reached(self.elements)
-            last = {
-                leaf: states.last(leaf) for leaf in needed if self.hidden is None or leaf is not self.hidden.carried
-            }
+            hidden = self.hidden.carried if self.hidden is not None else ()
+            last = {leaf: states.last(leaf) for leaf in needed if leaf not in hidden}
             if self.hidden is not None:
-                drawn = Categorical.dist(logit_p=self._of_states(steps, states))
-                last[self.hidden.carried] = cast(drawn + self.hidden.values[0], self.hidden.carried.dtype)
+                weights = self._of_states(steps, states)
+                drawn = Categorical.dist(logit_p=reshape(weights, (product(weights.static_shape),)))
+                values = self.hidden.values_of(drawn)
+                last |= {leaf: cast(value, leaf.dtype) for leaf, value in zip(hidden, values, strict=True)}
             # The two loops are one; their leaves stand in the same order.
             after = dict(zip(self.step.carried, later.step.carried, strict=True))
             carried = {after[leaf]: (last[leaf], later.step.carried[after[leaf]][1]) for leaf in needed}
@@ -329,10 +330,10 @@ class SeriesMeasure(Measure):
         return traces[0] if len(traces) == 1 else _packed(traces)
 
     def _of_states(self, steps: Joint, states: _States) -> Node:
-        """Log probabilities of the values of a hidden state behind the last step, together with the series."""
+        """Log probabilities of the values of hidden states behind the last step, together with the series."""
         assert self.hidden is not None
         own = self.hidden.carried
-        carried = [n for n in topological(steps.densities) if n in self.step.carried and n is not own]
+        carried = [n for n in topological(steps.densities) if n in self.step.carried and n not in own]
         self.hidden.refuse_others([states.following_of(state) for state in carried])
         states.find(carried)
         return self.hidden.behind(steps.densities, states.over, states.mapped, self.scan.length)

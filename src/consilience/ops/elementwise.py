@@ -17,6 +17,7 @@ from consilience.ir import (
     NUMBERS,
     Constant,
     Dim,
+    Dimension,
     KeptAxes,
     Node,
     Op,
@@ -48,6 +49,8 @@ def as_tensor(value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """
     if isinstance(value, Node):
         return value if dtype is None else cast(value, dtype)
+    if isinstance(value, Dimension):  # of a `type.shape`
+        return as_tensor(meaning("length_of")(value), dtype)
     if isinstance(value, np.ndarray) and value.dtype.kind == "O" and _holds_node(value.flat):
         return as_tensor(value.tolist(), dtype)
     if isinstance(value, list | tuple) and _holds_node(value):

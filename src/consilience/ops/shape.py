@@ -13,6 +13,7 @@ import numpy.typing as npt
 from consilience.errors import DtypeError, ShapeError
 from consilience.ir import Dim, Dimension, KeptAxes, Node, Op, TensorType, constant, constant_value
 from consilience.ir import dimension as dims
+from consilience.ir.arithmetic import means
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe, name_of
 from consilience.ir.types import Shape
@@ -197,6 +198,7 @@ class LengthOf(Op):
         return constant(self.length, "int64") if isinstance(self.length, int) else None
 
 
+@means("length_of")
 def length_of(length: Dim) -> Node:
     """A length as an int64 scalar node."""
     if isinstance(length, int):

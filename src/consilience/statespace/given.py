@@ -1,4 +1,4 @@
-"""States and residuals of a series inside a model, as expressions with derivatives: for likelihoods that depend on them.
+"""States and residuals of a series inside a model, as expressions with derivatives: for likelihoods that need them.
 
 In: a variable `pm.LinearGaussianStateSpace` of a model. Out: expressions of its parameters, given its data.
 """
@@ -90,7 +90,7 @@ def smoothed_states(series: Node, data: Any = None) -> Node:
     ...     y = pm.LinearGaussianStateSpace("y", **space, observed=[[1.0], [1.0], [4.0]])
     ...     level = pm.statespace.smoothed_states(y)
     >>> level.eval().ravel().round(3).tolist()
-    [0.769, 1.538, 2.769]
+    [0.846, 1.538, 2.769]
     """
     return _given(series, data).smoothed()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import ShapeError
+from consilience.errors import ParameterError, ShapeError
 from consilience.record import Record
 
 Array = npt.NDArray[Any]
@@ -33,7 +35,7 @@ def series(what: str, data: Any) -> ObservedSeries:
     index = getattr(data, "index", None)
     index = index if hasattr(index, "is_monotonic_increasing") else None
     columns = getattr(data, "columns", None)
-    values = np.ma.filled(np.ma.asarray(data, dtype=float), np.nan) if index is None else np.array(data, dtype=float)
+    values = numbers(what, data)
     if values.ndim not in (1, 2):
         raise ShapeError(f"{what} must have the shape (times,) or (times, columns), got {values.shape}.")
     if not len(values):
@@ -54,29 +56,99 @@ def series(what: str, data: Any) -> ObservedSeries:
     return ObservedSeries(values, np.arange(len(values)) if index is None else index, names)
 
 
+def numbers(what: str, given: Any) -> Array:
+    """A table as real numbers; masked values are NaN.
+
+    Raises
+    ------
+    ParameterError
+        For text and complex numbers.
+    """
+    masked = isinstance(given, np.ma.MaskedArray)
+    found = given if masked else np.asarray(given)
+    if found.dtype.kind in "OUSbiuf":
+        with suppress(ValueError, TypeError):  # a table of pandas knows what its own missing values are as floats
+            return np.ma.filled(given.astype(float), np.nan) if masked else np.array(given, dtype=float)
+    raise ParameterError(
+        f"{what} must be real numbers, with NaN for what is missing, got values of dtype {found.dtype}."
+    )
+
+
 def _equal_steps(what: str, index: Any) -> None:
     """Refuse dates that leave out rows: a step of the model is one row."""
     pd: Any = import_module("pandas")
-    if not isinstance(index, pd.DatetimeIndex) or len(index) < 3 or index.freq is not None:
+    dates = isinstance(index, pd.DatetimeIndex)
+    if len(index) < 3 or (not dates and index.dtype.kind not in "iuf") or (dates and _frequency(index) is not None):
         return
-    if pd.infer_freq(index) is None:
-        steps = np.diff(index.asi8)
-        if steps.max() > 1.5 * np.median(steps):
-            place = int(np.argmax(steps))
-            raise ShapeError(
-                f"the dates of {what} are not at equal distances: after {index[place].date()} comes "
-                f"{index[place + 1].date()}. Write a row of NaN for each date without an observation, "
-                '`data.asfreq("MS")` for the starts of months.'
-            )
+    steps = np.diff(index.asi8 if dates else index.to_numpy())
+    if steps.max() > 1.5 * steps.min():
+        place = int(np.argmax(steps))
+        last, following = (str(x).removesuffix(" 00:00:00") for x in (index[place], index[place + 1]))
+        remedy = '`data.asfreq("MS")` for the starts of months' if dates else "`data.reindex(range(first, last + 1))`"
+        raise ShapeError(
+            f"the {'dates' if dates else 'times'} of {what} are not at equal distances: after {last} comes {following}."
+            f" Write a row of NaN for each time without an observation, {remedy}."
+        )
 
 
-def following_labels(times: Any, periods: int) -> Any:
-    """Labels of the times behind these: dates of their frequency, or numbers of their step."""
+def _frequency(index: Any) -> Any:
+    """The frequency of dates, told or seen; None where there is none."""
+    pd: Any = import_module("pandas")
+    if index.freq is not None or len(index) < 3:
+        return index.freq
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the form in which later versions of pandas answer
+        found = pd.infer_freq(index)
+        # Fifth Sundays of months pass for fourth ones.
+        follows = found is not None and index.equals(pd.date_range(index[0], periods=len(index), freq=found))
+    return found if follows else None
+
+
+def check_same_times(table: Any, times: Any) -> None:
+    """Refuse regressors whose dates are others than those of the series, or in another order.
+
+    Raises
+    ------
+    ShapeError
+        Where dates differ.
+    """
+    index: Any = getattr(table, "index", None)
+    if not hasattr(index, "is_monotonic_increasing"):
+        return
+    pd: Any = import_module("pandas")
+    if hasattr(index, "to_timestamp"):
+        index = index.to_timestamp()
+    if not isinstance(index, pd.DatetimeIndex) or not isinstance(times, pd.DatetimeIndex) or len(index) != len(times):
+        return
+    if (index != times).any():
+        place = int(np.argmax(index != times))
+        raise ShapeError(
+            f"the dates of `exog` are not those of the series: row {place} is that of {index[place]}, and the series "
+            f"has {times[place]}. Bring it into their order, `exog.loc[data.index]`."
+        )
+
+
+def following_labels(times: Any, periods: int, given: Any = None) -> Any:
+    """Labels of the times behind these: those given, dates of their frequency, or numbers of their step.
+
+    Raises
+    ------
+    ParameterError
+        For a number of periods that is none.
+    ShapeError
+        For another number of labels.
+    """
+    if isinstance(periods, bool) or not isinstance(periods, int | np.integer) or periods < 1:
+        raise ParameterError(f"`periods` must be a whole number >= 1, got {periods!r}.")
+    if given is not None:
+        if len(given) != periods:
+            raise ShapeError(f"`coords` must have a label for each of the {periods} periods, got {len(given)}.")
+        return given
     pd: Any = import_module("pandas")
     if isinstance(times, np.ndarray) and times.dtype.kind == "M":
         times = pd.DatetimeIndex(times)
     if isinstance(times, pd.DatetimeIndex):
-        frequency = times.freq or (pd.infer_freq(times) if len(times) > 2 else None)
+        frequency = _frequency(times)
         if frequency is not None:
             return pd.date_range(times[-1], periods=periods + 1, freq=frequency)[1:]
         step = times[-1] - times[-2] if len(times) > 1 else pd.Timedelta(days=1)

@@ -24,7 +24,7 @@ from consilience.ops.shape import expand_dims
 from consilience.record import Record
 from consilience.sample import sample_posterior_predictive
 from consilience.statespace.draws import StatesAndSeries, StatesGivenSeries, space_of
-from consilience.statespace.labels import ObservedSeries, following_labels, series
+from consilience.statespace.labels import ObservedSeries, check_same_times, following_labels, numbers, series
 
 Array = npt.NDArray[Any]
 TIME, AHEAD, STATE, OBSERVED, COMPONENT = "time", "time_ahead", "state", "observed", "component"
@@ -147,7 +147,7 @@ class StateSpace:
             )
         self.check_times(found.times)
         self.check_data(found)
-        self._exog = self.regressors(self._regressors(exog, len(found.values), "exog"), found.times)
+        self._exog = self.regressors(self._regressors(exog, found.times), found.times)
         self._data, self._model, self._name = found, owner, name
         names = found.names or tuple(f"y{k}" for k in range(self.columns))
         with owner:
@@ -160,23 +160,29 @@ class StateSpace:
         given = self.arguments(values, self._exog)
         return LinearGaussianStateSpace(name, **given, observed=found.values, dims=(TIME, OBSERVED))
 
-    def _regressors(self, exog: Any, count: int, what: str) -> Array | None:
+    def _regressors(self, exog: Any, labels: Any) -> Array | None:
         """Regressors as an array with a row per time."""
-        wanted = len(self.exog_names)
+        wanted, count = len(self.exog_names), len(labels)
         if not wanted:
             if exog is not None:
-                raise ShapeError(f"{self.title} has no regressors, but `{what}` was given.")
+                raise ShapeError(f"{self.title} has no regressors, but `exog` was given.")
             return None
         if exog is None:
-            raise ShapeError(
-                f"{self.title} needs `{what}`: the columns {', '.join(self.exog_names)} for {count} times."
-            )
-        table = exog[list(self.exog_names)] if hasattr(exog, "columns") else exog
-        values = np.array(table, dtype=float).reshape(len(table), -1)
+            raise ShapeError(f"{self.title} needs `exog`: the columns {', '.join(self.exog_names)} for {count} times.")
+        if hasattr(exog, "columns"):
+            lacking = [name for name in self.exog_names if name not in exog.columns]
+            if lacking:
+                raise ShapeError(
+                    f"`exog` lacks the columns {', '.join(lacking)}; it has {', '.join(map(str, exog.columns))}."
+                )
+            exog = exog[list(self.exog_names)]
+        check_same_times(exog, labels)
+        values = numbers("`exog`", exog)
+        values = values.reshape(len(values), -1) if values.size else values
         if values.shape != (count, wanted) or not np.isfinite(values).all():
             problem = "with NaN" if values.shape == (count, wanted) else f"of shape {values.shape}"
             raise ShapeError(
-                f"`{what}` must have {count} rows and {wanted} columns ({', '.join(self.exog_names)}) without NaN, got "
+                f"`exog` must have {count} rows and {wanted} columns ({', '.join(self.exog_names)}) without NaN, got "
                 f"an array {problem}."
             )
         return values
@@ -283,8 +289,8 @@ class StateSpace:
         """
         copy, rv, y = self._copy()
         assert self._data is not None
-        labels = following_labels(self._data.times, periods) if coords is None else coords
-        later = self.regressors(self._regressors(exog, periods, "exog"), labels)
+        labels = following_labels(self._data.times, periods, coords)
+        later = self.regressors(self._regressors(exog, labels), labels)
         with copy:
             future = self.arguments(self._values(copy), later) if later is not None else {}
             space = space_of(rv)

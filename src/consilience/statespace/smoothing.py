@@ -1,7 +1,7 @@
 """Exponential smoothing: level, trend and season that learn from one innovation, in sums and in products.
 
-In: the kinds of error, trend and season. Out: a `StateSpace`; sums alone are linear, with a Kalman filter, the rest is a
-loop that draws, whose density is that of its one-step errors.
+In: the kinds of error, trend and season. Out: a `StateSpace`; sums alone are linear, with a Kalman filter, the rest is
+a loop that draws, whose density is that of its one-step errors.
 Source: R. J. Hyndman et al., Forecasting with Exponential Smoothing: The State Space Approach (2008).
 """
 
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 import consilience.logprob  # noqa: F401 - densities of loops
-
 from consilience.distributions import HalfNormal, LogNormal, Normal, ZeroSumNormal
 from consilience.distributions.custom import CustomDist
 from consilience.errors import ModelError, ParameterError
@@ -22,7 +21,7 @@ from consilience.ir import Node
 from consilience.model.model import Deterministic, Model
 from consilience.ops.elementwise import apply, as_tensor
 from consilience.ops.index import index_set
-from consilience.ops.shape import broadcast_to, concatenate, expand_dims, full, reshape
+from consilience.ops.shape import concatenate, expand_dims, full, reshape
 from consilience.ops.structured import BlockDiagonal
 from consilience.statespace import priors
 from consilience.statespace.labels import ObservedSeries, following_labels
@@ -52,9 +51,9 @@ class ETS(StateSpace):
     Notes
     -----
     Parameters are `alpha`, `beta` (of the trend), `gamma` (of the season), `phi` (of a damped trend), `sigma_state` and
-    `initial_seasonal`, with the meaning that they have in statsmodels. In sums, y_t is l_{t-1} + phi b_{t-1} + s_{t-m} +
-    e_t, and alpha e_t, beta e_t and gamma e_t are added to level, trend and season: a linear state space, of whose first
-    level and trend nothing is known.
+    `initial_seasonal`, that of the first time first, with the meaning that they have in the equations of statsmodels'
+    `ETSModel`. In sums, y_t is l_{t-1} + phi b_{t-1} + s_{t-m} + e_t, and alpha e_t, beta e_t and gamma e_t are added
+    to level, trend and season: a linear state space, of whose first level and trend nothing is known.
 
     With a part that is multiplied, the data must be positive, and `initial_level` and `initial_trend` are parameters
     too. A trend "M" multiplies the level by b ** phi, a season "M" multiplies that by s, whose first values have the
@@ -85,7 +84,9 @@ class ETS(StateSpace):
         if (season != "N") != (seasonal_periods is not None):
             raise ParameterError("ETS: a season needs `seasonal_periods`, and only a season takes it.")
         if seasonal_periods is not None and (
-            not isinstance(seasonal_periods, int | np.integer) or isinstance(seasonal_periods, bool) or seasonal_periods < 2
+            not isinstance(seasonal_periods, int | np.integer)
+            or isinstance(seasonal_periods, bool)
+            or seasonal_periods < 2
         ):
             raise ParameterError(f"ETS: seasonal_periods must be a whole number >= 2, got {seasonal_periods!r}.")
         self.trend, self.damped, self.m = trend != "N", trend.endswith("d"), int(seasonal_periods or 0)
@@ -252,7 +253,7 @@ class ETS(StateSpace):
     # ---- products, after sampling
 
     def _path(self, copy: Model) -> tuple[Node, dict[str, Node], Values]:
-        """The series without gaps, and the states before each of its times and behind the last; (times + 1, 1) or more."""
+        """The series without gaps, its states before each time and behind the last, and the parameters."""
         assert self._data is not None
         given = self._data.values
         y = as_tensor(np.nan_to_num(given))
@@ -277,7 +278,7 @@ class ETS(StateSpace):
         count = y.static_shape[0]
         nothing = as_tensor(np.zeros((1, 1)))
         before = [states[name][:count] if name in states else nothing for name in ("level", "trend", "season")]
-        trend, level, mean = self._expected(before, values)
+        trend, _, mean = self._expected(before, values)
         error = (y - mean) / mean if self.products["error"] else y - mean
         columns = [error, *before[: 1 + self.trend]]
         columns += [states["season"][k : k + count] for k in range(self.m)] if self.m else []
@@ -302,9 +303,9 @@ class ETS(StateSpace):
         Returns
         -------
         object
-            A data set as of `StateSpace.sample_conditional_posterior`. Where a part is multiplied, smoothed and filtered
-            states are those before each time, `smoothed_observed` is the expectation one step ahead, and components are
-            combined as the model says, not added.
+            A data set as of other state spaces. Where a part is multiplied, smoothed and filtered states are those
+            before each time, `smoothed_observed` is the expectation one step ahead, and components are combined as the
+            model says, not added.
         """
         if self.linear:
             return super().sample_conditional_posterior(result, random_seed)
@@ -330,8 +331,8 @@ class ETS(StateSpace):
             What `pm.sample` returned, or its posterior.
         periods : int
             Number of times.
-        exog : None
-            There are no regressors.
+        exog : array_like, optional
+            Not taken: there are no regressors.
         random_seed : int, optional
             Seed of the draws.
         coords : sequence, optional
@@ -344,11 +345,11 @@ class ETS(StateSpace):
         """
         if self.linear:
             return super().forecast(result, periods, exog, random_seed, coords)
-        self._regressors(exog, periods, "exog")
         copy = self.copied()
         assert self._data is not None
+        labels = following_labels(self._data.times, periods, coords)
+        self._regressors(exog, labels)
         _, states, values = self._path(copy)
-        labels = following_labels(self._data.times, periods) if coords is None else coords
         count = len(self._data.values)
         names = [*values, *states]
         ends = [states[name][count:] if name == "season" else states[name][-1] for name in states]
@@ -388,8 +389,8 @@ class ETS(StateSpace):
         """
         if not self.linear:
             raise ModelError(
-                "ETS: where a part is multiplied, what a shock does depends on the states that it meets, so there is no "
-                "impulse response. Compare two forecasts."
+                "ETS: where a part is multiplied, what a shock does depends on the states that it meets, so there is "
+                "no impulse response. Compare two forecasts."
             )
         return super().impulse_response_function(result, n_steps, shock_size)
 

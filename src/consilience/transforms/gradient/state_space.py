@@ -41,7 +41,8 @@ def _filter(node: Node, g: tuple[Node | None, ...], wanted: Sequence[bool]) -> C
 
 def _of_what_is_kept(node: Node, density: Node | None, stored: Node, wanted: Sequence[bool]) -> Cotangents:
     """Filtered means, errors and their variances, and the last covariance: derivatives of a loop that gives them."""
-    op: KalmanFilter = node.op
+    op = node.op
+    assert isinstance(op, KalmanFilter)
     leaves = {name: tensor_input(x.dtype, x.static_shape) for name, x in zip(OPERANDS, node.inputs, strict=False)}
     made = _loop(op, leaves, node.inputs[8], Node(Item(1), node))
     given = {made[name]: _part(op, node.inputs, stored, name) for name in ("v", "f", "means", "end")}
@@ -153,7 +154,7 @@ def _loop(op: KalmanFilter | KalmanSlopes, x: dict[str, Node], free: Node, store
 def _of_first(op: KalmanSlopes, x: dict[str, Node], made: dict[str, Node]) -> Node:
     """What the diffuse part of the first state is multiplied by to give its smoothed mean.
 
-    The pass backwards of Durbin and Koopman (2012, sections 5.3 and 6.4), with r = r0 + r1 / k for a diffuse variance k.
+    The pass backwards of Durbin and Koopman (2012, sections 5.3 and 6.4); r = r0 + r1 / k for a diffuse variance k.
     """
     *batch, times, p = x["y"].static_shape
     series = {name: made[name] for name in ("v", "f", "fi", "M", "Mi", "ordinary", "diffuse")}
