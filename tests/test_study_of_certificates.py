@@ -95,7 +95,7 @@ def test_a_page_with_another_figure_is_found_and_named():
 
 def test_exchanges_that_lead_to_where_a_density_has_no_bound_end_the_search_without_an_error():
     target = TARGETS["improper: groups with 1/tau"]
-    assert target.sample(target.make(), 1003).status == "not_converged"
+    assert target.sample(target.make(), 1003).status in {"not_converged", "chains_disagree"}
 
 
 def test_rates_are_those_of_one_commit():
