@@ -71,7 +71,10 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     """Monte Carlo standard error of the standard deviation, for draws (chain, draw, *shape); gives `shape`.
 
     NaN where the variance of the squared deviations is infinite, or estimated badly: their tail index is 0.4 or more,
-    see `tail_index`. The standard deviation itself is then uncertain by more than such an error tells.
+    see `tail_index`. The standard deviation itself is then uncertain by more than such an error tells. Near that border
+    the error is too small, for it is told of draws whose largest happen to be small: of 1,600 independent draws, the
+    squared errors made are 1.0 times those claimed for normal, Laplace and logistic draws, 1.1 to 1.2 times for a t
+    distribution of 7 degrees of freedom and an exponential one, and 1.4 times for 5 degrees.
 
     Source: the delta method for the root of the variance, as in Kenney and Keeping (1951), Mathematics of
     Statistics, with the effective size of the squared deviations in place of the number of draws.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +29,7 @@ from consilience.inference import NUTS, Kernel
 from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
+from consilience.model.reparametrization import heavy_priors
 from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
@@ -64,6 +65,15 @@ FURTHER: Final = 40
 SPARSE: Final = 2.0
 MORE_VALUES: Final = 2  # times that a run begins again, as its steps diverged where sums stop
 WIDE: Final = 2.0  # half the width of the noise that L-BFGS begins with
+
+
+def _heavy(model: Model, values: Mapping[str, Floats], besides: Sequence[str]) -> dict[str, Any]:
+    """What `model.heavy_tails.suited` gives."""
+    if not heavy_priors(model):
+        return {}
+    from consilience.model.heavy_tails import suited  # few models need it
+
+    return suited(model, values, besides)
 
 
 class ModelRun(Run):
@@ -186,7 +196,7 @@ class ModelRun(Run):
             return None
 
     def _recoordinated(self, draws: Floats, of: Recoordinated, length: float) -> Leg | None:
-        from consilience.model import heavy_tails, scale_mixtures  # few models need these
+        from consilience.model import scale_mixtures  # few models need these
         from consilience.model.fields import large, moved, suited
 
         now, tuning = self.plan.coordinates, of == "fields"
@@ -211,7 +221,7 @@ class ModelRun(Run):
             less = less_centred(known, values) | scale_mixtures.suited(known, values)
             fields = suited(known, values)
             centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
-            heavy = heavy_tails.suited(known, values, [*centredness, *fields])
+            heavy = _heavy(known, values, [*centredness, *fields])
         # a block whose own coordinates did not serve leaves them
         if not (centredness or fields or heavy or now.transported):
             return None
