@@ -17,17 +17,8 @@ class Assert:
 
     The function then raises AssertionError with the message. A value that nobody needs is not checked.
 
-    Parameters
-    ----------
-    msg : str, default 'an assertion failed.'
-        Message of the error.
-
-    See Also
-    --------
-    assert_op : With a message that is there already.
-
-    Examples
-    --------
+    msg: Message of the error.
+    See assert_op: With a message that is there already.
     >>> import consilience.tensor as pt
     >>> from consilience.raise_op import Assert
     >>> x = pt.dscalar("x")
@@ -40,7 +31,9 @@ class Assert:
     """
 
     def __init__(self, msg: str = "an assertion failed.") -> None:
-        self.msg = str(msg)
+        if not isinstance(msg, str):
+            raise TypeError(f"`Assert` takes its `msg` as text, got {msg!r:.200}.")
+        self.msg = msg
 
     def __call__(self, value: TensorLike, *conditions: TensorLike) -> Node:
         result = as_tensor(value)
