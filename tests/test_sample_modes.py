@@ -50,6 +50,34 @@ def test_jumps_come_to_regions_that_were_found_before_sampling(tmp_path: Path) -
     np.testing.assert_array_equal(again.posterior["x"], result.posterior["x"])
 
 
+def many_light_modes(heavy: tuple[float, ...], light: int, share: float) -> pm.Model:
+    """Heavy normals on a line, then so many light ones, eight deviations from one to the next."""
+    weights = np.array([*heavy, *[share] * light])
+    places = 8.0 * np.arange(len(weights))
+    with pm.Model() as model:
+        x = pm.Flat("x")
+        pm.Potential("density", pt.logsumexp(np.log(weights) - 0.5 * (x - places) ** 2))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("heavy", "light", "share"),
+    [((0.92,), 20, 0.004), ((0.5, 0.42), 20, 0.004), ((0.4, 0.3, 0.22), 40, 0.002), ((0.92,), 10, 0.008)],
+)
+def test_light_regions_that_hold_mass_together_are_visited(heavy: tuple[float, ...], light: int, share: float) -> None:
+    """None of them counts alone, and 8 % of the mass lie in them: chains jump there, or the run is not certified."""
+    model = many_light_modes(heavy, light, share)
+    between = 8.0 * len(heavy) - 4.0
+    result = pm.sample(model=model, random_seed=1, progressbar=False)
+    found = float((result.posterior["x"] > between).mean())
+    assert result.status == "converged", result.reason
+    assert found == pytest.approx(0.08, abs=0.04)  # three standard errors of 400 effective draws
+    with pytest.warns(ConvergenceWarning):
+        kept = pm.sample(model=model, random_seed=0, remedies=("coordinates", "steps", "metric", "modes"),
+                         stop=pm.Stop(max_draws=400), progressbar=False)  # fmt: skip
+    assert kept.status in {"not_converged", "chains_disagree"}
+
+
 @pytest.mark.parametrize(("weight", "width"), [(0.5, 1.0), (0.3, 1.0), (0.3, 0.5)])
 def test_chains_that_sit_in_two_modes_jump_between_them_by_themselves(weight: float, width: float) -> None:
     """Ten deviations apart, no trajectory crosses: chains jump from the beginning, and weigh both modes."""

@@ -59,6 +59,7 @@ MIXTURES = {
     "70/30 at 30 sd": mixture((0, 30), (0.7, 0.3)),
     "three modes": mixture((0, 8, 16), (0.5, 0.3, 0.2)),
     "five modes": mixture((0, 8, 16, 24, 32), (0.3, 0.25, 0.2, 0.15, 0.1)),
+    "8 % in twenty modes": mixture(range(0, 176, 8), [0.5, 0.42, *[0.004] * 20], d=1),
     "70 % in sd 0.2": mixture((0, 6), (0.3, 0.7), (1.0, 0.2)),
     "70 % in sd 0.2, d = 5": mixture((0, 6), (0.3, 0.7), (1.0, 0.2), d=5, invisible=True),
     "sd 1 and 5": mixture((0, 20), (0.5, 0.5), (1.0, 5.0)),

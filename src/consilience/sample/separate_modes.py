@@ -159,13 +159,13 @@ class SeparateModes:
         return found is not None
 
     def normals(self) -> RegionNormals | None:
-        """The normals that stand for the regions which count; None where there are fewer than two."""
+        """The normals that stand for regions which count, alone or together; None where there are fewer than two."""
         if self._components is not None:
             return self._components
-        regions = self.found.substantial
-        factors = [region.within for region in regions if region.within is not None]  # one that counts has one
+        regions = self.found.together
         if len(regions) < 2:
             return None
+        factors = [region.within for region in regions if region.within is not None]  # these have one
         block = regions[0].block
         return RegionNormals(
             places=block,

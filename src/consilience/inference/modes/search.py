@@ -57,6 +57,7 @@ MOST_SAMPLED: Final = 100  # coordinates of a block, beyond which importance sam
 CONVERGED: Final = 1e-2  # g' H g
 DISAGREEMENT: Final = 1.0  # between both log masses, from which they are uncertain
 NEGLIGIBLE: Final = 0.005  # share of the mass
+LIGHTEST: Final = 1e-4  # share of the mass of regions that may count together with others
 LIGHT: Final = 0.002  # mass, of that of the heaviest, of regions that surely do not count
 
 
@@ -151,6 +152,13 @@ class Regions(Record, eq=False):
     def substantial(self) -> tuple[ModalRegion, ...]:
         """The regions that count, the heaviest first."""
         return tuple(region for region in self.regions if region.substantial)
+
+    @property
+    def together(self) -> tuple[ModalRegion, ...]:
+        """Those that count alone, and lighter ones if these hold more than 0.5 % of the mass together."""
+        known = [region for region in self.regions if region.converged and region.positive_definite]
+        light = [region for region in known if LIGHTEST < region.share <= NEGLIGIBLE]
+        return self.substantial + (tuple(light) if sum(region.share for region in light) > NEGLIGIBLE else ())
 
     def at_the_heaviest(self, points: Floats) -> Floats:
         """Points (…, dimension) with the coordinates in which regions do not differ moved to the heaviest mode."""

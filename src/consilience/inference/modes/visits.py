@@ -21,6 +21,7 @@ from consilience.record import Record
 MOST_DRAWS: Final = 4000  # of more, every second, third, ... is considered
 RANDOM: Final = 200  # draws taken at random
 NEAREST: Final = 20  # at most, per region
+LIGHT_ONES: Final = 8  # regions that are looked at of those that count together only
 ENOUGH: Final = 2  # ascents that have to end in a region
 QUARTER: Final = 4  # a quarter of the nearest draws has to, for the random ones can be too few
 BUDGET: Final = 20_000
@@ -42,8 +43,13 @@ class Visits(Record, eq=False):
     gradients: int
 
     def unvisited(self, found: Regions) -> tuple[ModalRegion, ...]:
-        """The regions of more than 0.5 % of the mass that no draw came to: a run with such is not converged."""
-        return tuple(r for r, seen in zip(found.regions, self.visited, strict=True) if r.substantial and not seen)
+        """The regions of more than 0.5 % of the mass that no draw came to: a run with such is not converged.
+
+        Lighter ones, too, which hold more than that together, if draws came to none of them.
+        """
+        missed = tuple(r for r, seen in zip(found.regions, self.visited, strict=True) if r.substantial and not seen)
+        light, visited = set(_light(found)), np.flatnonzero(self.visited)
+        return missed if light.intersection(visited.tolist()) else missed + tuple(found.regions[k] for k in light)
 
     def overestimated(self, found: Regions) -> tuple[ModalRegion, float] | None:
         """A region of no more than 0.5 % of the mass in which more than 5 % of the draws lie, and how many do."""
@@ -77,12 +83,12 @@ def visits(
     points = points.reshape(-1, target.dimension)
     points = points[:: -(-len(points) // MOST_DRAWS)]
     count = len(found.regions)
-    substantial = [k for k, region in enumerate(found.regions) if region.substantial]
+    watched = [k for k, region in enumerate(found.regions) if region.substantial] + _light(found)
     if not found.several:
         return Visits(np.ones(count, bool), np.full(count, np.nan), np.nan, 0)
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
     chosen = [generator.permutation(len(points))[:RANDOM]]
-    chosen += [_nearest(points, found.regions[k]) for k in substantial]
+    chosen += [_nearest(points, found.regions[k]) for k in watched]
     looked_at, places = np.unique(np.concatenate(chosen), return_inverse=True)
     with Evaluations(target, budget, threads, stop) as evaluations:
         try:
@@ -93,12 +99,18 @@ def visits(
     at_random = landed[: len(chosen[0])]
     visited = np.array([np.sum(at_random == k) >= ENOUGH for k in range(count)])
     begin = len(chosen[0])
-    for k, near in zip(substantial, chosen[1:], strict=True):
+    for k, near in zip(watched, chosen[1:], strict=True):
         arrived = np.sum(landed[begin : begin + len(near)] == k)
         visited[k] |= arrived >= max(min(ENOUGH, len(near)), len(near) / QUARTER)
         begin += len(near)
     shares = np.array([np.mean(at_random == k) for k in range(count)])
     return Visits(visited, shares, float(np.mean(at_random < 0)), spent)
+
+
+def _light(found: Regions) -> list[int]:
+    """The heaviest regions of those that count together only."""
+    together = found.together[len(found.substantial) :]
+    return [k for k, region in enumerate(found.regions) if any(region is one for one in together)][:LIGHT_ONES]
 
 
 def distinguishing_coordinates(region: ModalRegion, found: Regions, most: int = 3) -> list[int]:
