@@ -35,13 +35,25 @@ ONE_CHAIN = (
 class Finding(Record):
     """One thing to know about a run.
 
-    kind ({'divergences', 'treedepth', 'ebfmi', 'rhat', 'ess', 'chains', 'draws'}): What was looked at, such as
-        "divergences" or "rhat".
-    level ({'warning', 'info'}): "warning": the draws should not be trusted as they are; "info": good to know.
-    message (str): What was found, what it means and what to try.
-    value (float): The number found, the worst one if there are several.
-    where (str): The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
-    See inspect: Gives them.
+    Parameters
+    ----------
+    kind : {'divergences', 'treedepth', 'ebfmi', 'rhat', 'ess', 'chains', 'draws'}
+        What was looked at, such as "divergences" or "rhat".
+    level : {'warning', 'info'}
+        "warning": the draws should not be trusted as they are; "info": good to know.
+    message : str
+        What was found, what it means and what to try.
+    value : float
+        The number found, the worst one if there are several.
+    where : str, default ''
+        The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
+
+    See Also
+    --------
+    inspect : Gives them.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import inspect
     >>> apart = np.random.default_rng(1).normal(size=(4, 500)) + np.arange(4)[:, None]

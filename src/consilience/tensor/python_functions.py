@@ -18,13 +18,27 @@ from consilience.tensor.python_ops import Apply, Form, Op, Performed, Pulled, ti
 class FromFunctionOp(Op):
     """A function of NumPy arrays as an op; see `wrap_py`.
 
-    fn: Function of arrays that gives arrays.
-    itypes (sequence): Types of the inputs.
-    otypes (sequence): Types of the outputs.
-    infer_shape: Function that gives the shapes of the results.
-    gradient: Function that gives derivatives.
-    thread_safe: Whether several threads may call it at once.
-    See as_op: A decorator that makes one.
+    Parameters
+    ----------
+    fn : callable
+        Function of arrays that gives arrays.
+    itypes : sequence
+        Types of the inputs.
+    otypes : sequence
+        Types of the outputs.
+    infer_shape : callable, optional
+        Function that gives the shapes of the results.
+    gradient : callable, optional
+        Function that gives derivatives.
+    thread_safe : bool, default False
+        Whether several threads may call it at once.
+
+    See Also
+    --------
+    as_op : A decorator that makes one.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import consilience.tensor as pt
     >>> from consilience.compile import FromFunctionOp
