@@ -196,6 +196,8 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
         Returns: The sum.
         Raises ShapeError: If the shapes differ.
         See np.sum, prod: Others.
+        References: Higham (1993), The accuracy
+            of summation.
 
         Notes
         -----
@@ -231,6 +233,11 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
         See Also
         --------
         np.sum, prod : Others.
+
+        References
+        ----------
+        Higham (1993), The accuracy
+        of summation.
 
         Notes
         -----

@@ -83,13 +83,10 @@ def inspect(
     Returns: One per sign; none for draws that can be trusted.
     See warn: Issues the findings.
     See examine: The numbers alone.
-
-    Notes
-    -----
-    Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that noise
-    does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
-    chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean anything.
-
+    Notes: Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that
+        noise does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a
+        single chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean
+        anything.
     >>> import numpy as np
     >>> from consilience.diagnostics import inspect
     >>> inspect({"x": np.random.default_rng(1).normal(size=(4, 500))})

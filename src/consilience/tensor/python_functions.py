@@ -123,12 +123,8 @@ def wrap_py(
     thread_safe: Whether it may run in several threads at once, as chains do; otherwise calls wait for each other.
     Returns: Decorator of a function; what it gives is called with tensors.
     See OpFromGraph: A function made of a graph.
-
-    Notes
-    -----
-    The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
-    interpreter's lock. What it raises reaches the caller as it is.
-
+    Notes: The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with
+        the interpreter's lock. What it raises reaches the caller as it is.
     >>> import consilience as pm, consilience.tensor as pt
     >>> @pm.as_op(itypes=[pt.dvector], otypes=[pt.dscalar])
     ... def largest(x):

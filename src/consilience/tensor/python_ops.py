@@ -167,11 +167,8 @@ class PythonOp:
         each other.
 
     See as_op: A function of arrays as an op.
-
-    Notes
-    -----
-    Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were declared.
-
+    Notes: Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were
+        declared.
     >>> import numpy as np
     >>> import consilience.tensor as pt
     >>> from consilience.graph import Apply
