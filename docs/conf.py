@@ -16,6 +16,7 @@ extensions = [
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_design",
+    "building.progress",
     "building.reference",
     "building.cells",
     "building.checks",

@@ -63,7 +63,7 @@ def test_cause_and_line_are_in_warning_reason_report_and_findings() -> None:
     with pytest.warns(ConvergenceWarning) as told:
         result = pm.sample(model=model, random_seed=1, progressbar=False, remedies=(), draws=1000)
     message = " ".join(str(one.message) for one in told)
-    cause, line = "chains have trouble in the neck of `v`", "pm.noncenter(model, ['x'])"
+    cause, line = "the chains mix badly in the neck of `v`", "pm.noncenter(model, ['x'])"
     assert cause in result.reason
     assert cause in message
     assert cause in " ".join(result.report().split())
@@ -77,7 +77,7 @@ def test_few_draws_are_said_before_what_comes_of_them() -> None:
         pm.Normal("theta", 0, pm.HalfCauchy("tau", 5), shape=8)
     with pytest.warns(ConvergenceWarning):
         result = pm.sample(model=model, draws=40, tune=50, random_seed=1, progressbar=False)
-    assert result.reason.startswith("40 draws of each chain are too few to judge convergence by; ")
+    assert result.reason.startswith("40 draws per chain are too few to judge convergence; ")
 
 
 def test_good_runs_have_no_advice_and_load_no_search_for_causes() -> None:

@@ -59,7 +59,7 @@ def test_a_chain_that_begins_badly_begins_again_without_a_warning(tmp_path: Path
 @pytest.mark.parametrize("status", Status.__args__)
 def test_every_status_says_what_it_promises(status: str) -> None:
     account = reports.report(told(status=status, reason="of a reason"))
-    assert f"{status}, which promises" in account
+    assert f"{status}, which means" in account
     assert "because of a reason" in account
     assert set(error_rates.RATES) <= set(reports.PROMISES)
 
@@ -75,9 +75,9 @@ def test_what_happened_before_is_told() -> None:
         )
     )
     said = " ".join(account.split())
-    assert "to take smaller steps; the draws before are not in the result" in said
-    assert "another; the draws before" in said
-    assert "9 of 1,600 draws that were given up" in said
+    assert "with smaller steps; earlier draws are not in the result" in said
+    assert "another; earlier draws" in said
+    assert "9 of 1,600 discarded draws" in said
     assert "`k` was summed out" in said
     assert "chain 2 was left out" in said
 
@@ -97,7 +97,7 @@ def test_a_rate_of_error_comes_with_its_interval(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("other", [3, None, xarray.DataTree()])
 def test_what_is_no_result_is_refused(other: Any) -> None:
-    with pytest.raises(pm.SamplingError, match="`report` tells of a result"):
+    with pytest.raises(pm.SamplingError, match="`report` explains a result"):
         pm.report(other)
 
 
@@ -148,7 +148,7 @@ def test_what_was_not_done_comes_first_and_light_regions_together() -> None:
     assert "regions The budget of 10 evaluations did not allow all comparisons. 9 ascents ended" in said
     assert "x = 2" in said
     assert "x = 3" not in said
-    assert "2 more hold 0.0001 of the mass together" in said
+    assert "2 more hold 0.01% of the probability together" in said
 
 
 def test_a_search_that_was_switched_off_is_told() -> None:
@@ -159,7 +159,7 @@ def test_a_search_that_was_switched_off_is_told() -> None:
     result = pm.sample(model=model, remedies=(), initvals={"place": 6.0}, random_seed=1, **QUIET)
     assert result.status == "converged"
     assert float(result["posterior"]["place"].min()) > 0.0
-    words = "Separate regions of the posterior were not looked for"
+    words = "Separate modes were not searched for"
     assert words in " ".join(result.report().split())
     assert words not in " ".join(pm.sample(model=model, random_seed=1, **QUIET).report().split())
     assert words not in " ".join(pm.report(told(status="completed")).split())
@@ -169,7 +169,7 @@ def test_an_r_hat_above_what_is_asked_for_is_explained() -> None:
     """Where all is there it is no more than chance; where it is not nothing is explained away."""
     check = {"ess_name": "x", "ess": 450.0, "target_ess": 400.0, "rhat": 1.027, "target_rhat": 1.01}
     said = " ".join(pm.report(told(last_check=json.dumps(check | {"passed": True}))).split())
-    assert "R-hat of 1.027, 1.01 asked for, which is above it by chance" in said
+    assert "R-hat is 1.027 (target 1.01); it is above the target by chance" in said
     missed = told(status="not_converged", last_check=json.dumps(check | {"passed": False}))
     assert "by chance" not in " ".join(pm.report(missed).split())
     fine = told(last_check=json.dumps(check | {"passed": True, "rhat": 1.009}))

@@ -108,11 +108,20 @@ class Cells:
     def all(self, pages: list[Path]) -> dict[Path, list[list[dict[str, Any]]] | PageFails]:
         """Outputs by page, or what stops the build; pages run side by side, each in a process of its own."""
 
+        from building.progress import say
+
+        finished: list[Path] = []
+
         def one(page: Path) -> list[list[dict[str, Any]]] | PageFails:
+            before = self.ran
             try:
                 return self.outputs(page)
             except PageFails as failed:
                 return failed
+            finally:
+                finished.append(page)
+                if self.ran > before:
+                    say(f"cells of {len(finished)} of {len(pages)} pages: {page.parent.name}/{page.stem}")
 
         with ThreadPoolExecutor(max(1, min(4, len(os.sched_getaffinity(0))))) as pool:
             return dict(zip(pages, pool.map(one, pages), strict=True))

@@ -100,7 +100,7 @@ def of_sections(text: str) -> list[str]:
     if found["See Also"]:
         lines += [".. rubric:: See also", ""]
         for functions, description in found["See Also"]:
-            names = ", ".join(f":name:`{name}`" for name, _ in functions)
+            names = ", ".join(f":see:`{name}`" for name, _ in functions)
             told = inline(" ".join(description))
             lines.append(f"* {names}{' — ' + told if told else ''}")
         lines.append("")

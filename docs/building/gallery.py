@@ -52,7 +52,7 @@ def page(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     _, *pieces = MARK.split(text)
     keywords = front(path)["keywords"]
-    lines = ["---", "orphan: true", f"keywords: {keywords}", "---", "", "[Gallery](index.md)", ""]
+    lines = ["---", f"keywords: {keywords}", "---", "", "[Gallery](index.md)", ""]
     for kind, cell in zip(pieces[::2], pieces[1::2], strict=True):
         if 'tags=["script"]' in kind:
             continue

@@ -277,13 +277,17 @@ def name_role(
 
     bare = text.strip().removesuffix("()").lstrip("~")
     known = spellings()
-    entry = (
-        next((known[s] for s in (bare, f"pm.{bare}", f"pt.{bare}") if s in known), None)
-        if re.fullmatch(r"[\w.]+", bare)
-        else None
-    )
+    page = inliner.document.settings.env.docname
+    if name == "see":
+        entry = seen_also(bare, page)
+    elif not re.fullmatch(r"[\w.]+", bare) or bare in arguments_of(page):
+        entry = None
+    else:
+        entry = next((known[s] for s in (bare, f"pm.{bare}", f"pt.{bare}") if s in known), None)
+        if bare.islower() and "." not in bare and f"pm.{bare}" not in known:
+            entry = None
     code = nodes.literal(rawtext, text.lstrip("~"))
-    if entry is None or (bare.islower() and "." not in bare and f"pm.{bare}" not in known):
+    if entry is None:
         return [code], []
     made = addnodes.pending_xref(
         "",
@@ -294,8 +298,47 @@ def name_role(
         refexplicit=True,
         refwarn=True,
     )
-    made["refdoc"] = inliner.document.settings.env.docname
+    made["refdoc"] = page
     return [made], []
+
+
+@cache
+def of_pages() -> dict[str, Entry]:
+    """Names by the document that shows them."""
+    return {f"reference/api/{entry.page}": entry for entry in entries().values()}
+
+
+@cache
+def arguments_of(page: str) -> frozenset[str]:
+    """Names of the arguments of what a page shows: these are no links, whatever else is called so."""
+    entry = of_pages().get(page)
+    try:
+        return frozenset(inspect.signature(entry.thing).parameters) if entry is not None else frozenset()
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def seen_also(bare: str, page: str) -> Entry | None:
+    """What a line of "See also" names: first of the same package, then of `pm`, `pt` and `px`."""
+    known, own = spellings(), of_pages().get(page)
+    above = short(own.name).rpartition(".")[0] if own is not None else "pm"
+    spelled = (f"{above}.{bare}", bare, *(f"{package}.{bare}" for package in ("pm", "pt", "px")))
+    found = next((known[s] for s in spelled if s in known), None)
+    if found is None:  # of a package inside, where one alone has it
+        inner = {id(e.thing): e for s, e in known.items() if s.rpartition(".")[2] == bare}
+        found = next(iter(inner.values())) if len(inner) == 1 else None
+    return found
+
+
+def unlinked() -> list[str]:
+    """Lines of "See also" that lead nowhere; names of ArviZ's packages have their pages elsewhere."""
+    lost = []
+    for page, entry in of_pages().items():
+        for named in re.findall(r":see:`([^`]+)`", "\n".join(docstrings.body(entry.thing))):
+            bare = named.strip().removesuffix("()").lstrip("~")
+            if not bare.startswith("arviz_") and seen_also(bare, page) is None:
+                lost.append(f'{short(entry.name)}: "See also" names {bare}, which has no page')
+    return lost
 
 
 def write_sources(app: Any, failed: Exception | None) -> None:
@@ -318,8 +361,24 @@ def write_sources(app: Any, failed: Exception | None) -> None:
         target.write_text(text.replace('id="L-', 'id="L'), encoding="utf-8")
 
 
+def anchors(app: Any, doctree: Any) -> None:
+    """Headings of a page's own docstring can be linked to; those of its methods cannot."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    if app.env.docname in of_pages():
+        for rubric in doctree.findall(nodes.rubric):
+            inside = rubric.parent
+            if isinstance(inside, addnodes.desc_content) and not isinstance(
+                inside.parent.parent, addnodes.desc_content
+            ):
+                rubric["ids"] = [nodes.make_id(rubric.astext())]
+
+
 def parents(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """The path above the page of a name, which stands in no table of contents."""
+    from docutils import nodes
+
     above = _above().get(name)
     if above:
         pathto = context["pathto"]
@@ -327,17 +386,47 @@ def parents(app: Any, name: str, template: str, context: dict[str, Any], doctree
             {"link": pathto("reference/index"), "title": "Reference"},
             {"link": pathto(f"reference/{slug(above)}"), "title": above},
         ]
+        for side, other in zip(("prev", "next"), _neighbours()[name], strict=True):
+            if other is not None:
+                context[side] = {"link": pathto(f"reference/api/{other.page}"), "title": short(other.name)}
+        sections = "".join(
+            f'<li><a class="reference internal" href="#{rubric["ids"][0]}">{rubric.astext()}</a></li>'
+            for rubric in doctree.findall(nodes.rubric)
+            if rubric["ids"]
+        )
+        title = short(of_pages()[name].name)
+        inner = re.search(r"<ul>\s*<li>.*?(<ul>.*</ul>)\s*</li>\s*</ul>", context.get("toc", ""), re.DOTALL)
+        members = "".join(re.findall(r"<li>(?!.*<ul>)<a .*?</a></li>", inner[1], re.DOTALL)) if inner else ""
+        if sections:
+            context["toc"] = (
+                f'<ul><li><a class="reference internal" href="#">{title}</a><ul>{sections}{members}</ul></li></ul>'
+            )
 
 
 @cache
 def _above() -> dict[str, str]:
-    return {f"reference/api/{entry.page}": entry.subject for entry in entries().values()}
+    return {page: entry.subject for page, entry in of_pages().items()}
+
+
+@cache
+def _neighbours() -> dict[str, tuple[Entry | None, Entry | None]]:
+    """By page the name before and the one after, in the list of their subject."""
+    return {
+        f"reference/api/{entry.page}": (
+            found[place - 1] if place else None,
+            found[place + 1] if place + 1 < len(found) else None,
+        )
+        for found in subjects().values()
+        for place, entry in enumerate(found)
+    }
 
 
 def of_another_form(app: Any) -> None:
     """A docstring that is not numpydoc's stops the build, once all are meant to be."""
     from sphinx.util import logging
 
+    for line in unlinked():
+        logging.getLogger(__name__).warning("%s", line)
     if app.config.docstrings_are_numpydoc:
         for entry in entries().values():
             for name, thing in {"": entry.thing, **(members(entry.thing) if entry.kind == "class" else {})}.items():
@@ -349,9 +438,11 @@ def of_another_form(app: Any) -> None:
 def setup(app: Any) -> dict[str, Any]:
     """Pages are written before Sphinx looks which there are."""
     app.add_role("name", name_role)
+    app.add_role("see", name_role)
     app.add_config_value("docstrings_are_numpydoc", False, "env")
     app.connect("builder-inited", of_another_form)
     app.connect("builder-inited", lambda app: write(Path(app.srcdir)), priority=100)
+    app.connect("doctree-read", anchors)
     app.connect("html-page-context", parents)
     app.connect("build-finished", write_sources)
     return {"parallel_read_safe": True, "version": "1"}

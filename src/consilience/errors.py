@@ -393,7 +393,7 @@ class ConsilienceWarning(_Shown, UserWarning):
 
 
 class ConvergenceWarning(ConsilienceWarning):
-    """The draws of a run should not be trusted as they are.
+    """The draws of a run should not be used yet.
 
     See Also
     --------

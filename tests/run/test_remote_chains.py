@@ -196,7 +196,7 @@ def test_a_run_whose_scheduler_is_gone_while_it_tunes_names_the_call_that_goes_o
 
     where = tmp_path / "run"
     model = normals()
-    with pytest.raises(WorkerLostError, match=r"the scheduler is gone\. Go on with `pm.resume\(.*run', executor"):
+    with pytest.raises(WorkerLostError, match=r"the scheduler is gone\. Continue with `pm.resume\(.*run', executor"):
         drawn(model, tune=400, executor=Gone(), save=pm.Save(checkpoint=where))
     assert_same(drawn(model, tune=400), pm.resume(where, model, executor=Elsewhere(), progressbar=False))
 

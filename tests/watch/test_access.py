@@ -88,7 +88,7 @@ def test_narrow_screens_keyboards_and_screen_readers(seen: Seen, make: Make, tmp
     page.wait_for_selector("text=2 runs")
     for name in ("one", "two"):
         page.check(f"[aria-label='{name}.zarr beside another'], [data-focus='both {name}.zarr']")
-    page.wait_for_selector("h2:has-text('Side by side')")
+    page.wait_for_selector("h2:has-text('Comparison')")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360, page.evaluate(WIDE)
     assert page.evaluate(NAMELESS) == []
     page.goto("about:blank")

@@ -76,8 +76,8 @@ def test_a_run_is_followed_paused_asked_for_more_and_stopped(seen: Seen) -> None
         assert run.progress.paused
         page.click("button:has-text('Resume')")
         page.wait_for_selector(".badge:has-text('sampling')")
-        page.fill("input[aria-label='More effective draws']", "3000")
-        page.click("button:has-text('more effective draws')")
+        page.fill("input[aria-label='Additional ESS']", "3000")
+        page.click("button:has-text('Add to target ESS')")
         page.wait_for_selector("text=Asked for: more")
         assert run._run.plan.rule.target_ess < 1e7
         page.once("dialog", lambda dialog: dialog.accept())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.compile.ops import as_op
 from consilience.watch import views
+from consilience.watch.highest_density import modes_of
 from consilience.watch.seen import LARGE_RHAT, places_of, seen
 from consilience.watch.source import StoreSource
 from tests.watch.stores import Make, begin, make, moment
@@ -110,3 +112,76 @@ def test_a_killed_run_says_how_to_go_on(make: Make) -> None:
     short = views.run(StoreSource(make("c.zarr", status="not_converged"), "c"), views.Clock())
     assert short["resume"] == "result = result.extend(target_ess=400)"
     assert views.run(StoreSource(make("d.zarr"), "d"), views.Clock())["resume"] is None
+
+
+def test_a_store_shows_draws_before_its_first_check_and_they_are_those_of_the_result(tmp_path: Path) -> None:
+    """They lie beside the store, go with its first draws, and stand there when the run is killed before these."""
+    from consilience.output.storage import first_draws
+
+    @as_op(itypes=[pt.dscalar], otypes=[pt.dscalar])
+    def slowly(x: Any) -> Any:
+        time.sleep(0.002)
+        return x
+
+    path = tmp_path / "a.zarr"
+    with pm.Model(coords={"g": ["a", "b"]}):
+        mu = pm.Normal("mu", 0, 1, dims="g")
+        pm.Deterministic("twice", 2 * mu, dims="g")
+        pm.Normal("y", slowly(mu[0]), 1, observed=np.zeros(3))
+        run = pm.sample(step=pm.Slice([mu]), tune=20, chains=2, stop=pm.Stop(min_draws=100_000), random_seed=1,
+                        progressbar=False, blocking=False, save=pm.Save(store=str(path)))  # fmt: skip
+    until = time.monotonic() + 120
+    source = StoreSource(path, "a")
+    while source.draws < 3 and time.monotonic() < until:
+        time.sleep(0.2)
+        source.refresh()
+    assert source.draws >= 3
+    found = views.run(source, views.Clock())
+    assert not found["checks"]
+    assert [name for name, _ in source.elements(source.groups["posterior"]["twice"])] == ["twice[a]", "twice[b]"]
+    early = {name: source.part("posterior", name, None).copy() for name in ("mu", "twice")}
+    assert views.trace(source, "posterior", "mu", (1,))[0].shape == (2, source.draws, 2)
+    assert (path / first_draws.NAME).is_file()
+    run.stop()
+    result = run.wait(60)
+    assert not (path / first_draws.NAME).exists()
+    source.refresh()
+    assert source.draws == result.posterior.sizes["draw"]
+    for name, draws in early.items():
+        assert np.array_equal(draws, result.posterior[name].values[:, : draws.shape[1]])
+        assert np.array_equal(source.part("posterior", name, None), result.posterior[name].values)
+
+
+@pytest.mark.parametrize("damage", ["nothing", "half", "a link", "text"])
+def test_draws_beside_a_store_that_are_damaged_are_none(make: Make, tmp_path: Path, damage: str) -> None:
+    from consilience.output.storage import first_draws
+
+    path = make("a.zarr", {"x": np.zeros((2, 0))}, records=[begin()], status=None)
+    first_draws.write(path, {"posterior": {"x": np.ones((2, 30))}}, {}, 3)
+    assert (StoreSource(path, "a").draws, StoreSource(path, "a").stride) == (30, 3)
+    file = path / first_draws.NAME
+    whole = file.read_bytes()
+    match damage:
+        case "a link":
+            file.rename(tmp_path / "elsewhere.npz")
+            file.symlink_to(tmp_path / "elsewhere.npz")
+        case _:
+            file.write_bytes({"nothing": b"", "half": whole[: len(whole) // 2], "text": b"no numbers"}[damage])
+    assert StoreSource(path, "a").draws == 0
+
+
+def test_modes_that_are_apart_have_an_interval_each() -> None:
+    """Laws: normal, skewed and heavy tails are one interval; two modes are two, which hold what was asked for."""
+    rng = np.random.default_rng(1)
+    one = [rng.normal(size=4000), rng.exponential(size=4000), rng.standard_cauchy(4000), rng.uniform(size=4000),
+           rng.integers(0, 5, 4000).astype(float), np.zeros(4000), np.full(4000, np.nan),
+           rng.normal(size=20)]  # fmt: skip
+    for draws in one:
+        assert modes_of(draws.reshape(4, -1)) is None
+    two = np.concatenate([rng.normal(size=1000), rng.normal(8, 0.3, 3000)])
+    found = modes_of(two.reshape(4, -1))
+    assert found is not None
+    assert len(found) == 2
+    inside = sum(float(((two >= low) & (two <= top)).mean()) for low, top in found)
+    assert 0.93 < inside < 0.97
+    assert found[0][1] < 3.5 < found[1][0]

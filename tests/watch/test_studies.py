@@ -141,3 +141,20 @@ def test_draws_that_did_not_judge_themselves_have_a_page(tmp_path: Path) -> None
         pm.report(fitted, tmp_path / "c.html")
     with pytest.raises(pm.SamplingError, match="a tree without it"):
         pm.report(particles)
+
+
+def test_rows_of_a_study_are_filled_without_reading_draws(study: Path) -> None:
+    """Draws, R-hat, ESS, divergences and the time at which it began are in its line, and equal those of the fit."""
+    folder, clock = Folder(study), views.Clock()
+    folder.names()
+    row, whole = (views.overview(of("shop/1"), clock) for of in (folder.brief, folder.source))
+    for name in ("chains", "draws", "divergences", "check", "reason", "status", "seed", "study"):
+        assert row[name] == whole[name], name
+    assert row["check"]["rhat"] > 0
+    assert abs(row["began"]["time"] - (study / FITS).stat().st_mtime) < 300
+    assert row["study"] == ""
+    (study / FITS).with_suffix(study_file.UNDER_WAY).write_text(
+        json.dumps({"next": [1.0, "tuning", 4, 0], "old": 1.0, "half": [2.0, "sampling", 4, 60]})
+    )
+    found = {name: views.overview(folder.brief(name), clock) for name in folder.names()[:]}
+    assert (found["next"]["status"], found["half"]["draws"], found["old"]["began"]["time"]) == ("tuning", 60, 1.0)

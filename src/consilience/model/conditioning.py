@@ -284,12 +284,15 @@ class Rebuilt:
         become = {**_kinds(old), **(kinds or {}), **dict.fromkeys(given, "observed")}
         known = {v.name: v for v in (*old.free, *old.marginalized) if v.name not in (kinds or {})}
         weights = {v.name: v.weight for v in old.observed}
+        titled = set[Node]()
         for name in (n for n in self.sources if n in kept):
             node = new.named[name] = self.replaced[name]
             if self.origin(name) in old.dims_of:
                 new.dims_of[name] = old.dims_of[self.origin(name)]
-            if constant_value(node) is None:
+            # A deterministic that is a variable itself leaves it its name.
+            if constant_value(node) is None and node not in titled:
                 set_name(node, name)
+            titled.add(node)
             match become.get(name):
                 case "observed":
                     own = given.get(name) or given_data(name, data[name])

@@ -89,25 +89,15 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
     """
     names = names_in(model, rvs_to_collapse)
     refuse_trees(model, "`pm.collapse`", names)
-    from consilience.elimination.conjugate import family_of  # few models need it
-
     found = {v.name: v for v in model.free}
     for name in names:
         _check_random(model, name, "integrate over")
         variable = found[name]
         if not variable.continuous:
             raise ModelError(f"`{name}` ({variable.node.op!r}) is discrete; `pm.marginalize` sums it out.")
-        real = isinstance(support_of(variable.node), Real | RealVector)
-        if (real and variable.transform is not None) or not variable.inside:
-            raise ModelError(
-                f"`{name}` ({variable.node.op!r}) has a transform of its own, which leaves out a part of its values; "
-                "only variables with the default transform can be collapsed."
-            )
-        if not real and family_of(support_of(variable.node)) is None:
-            raise ModelError(
-                f"`{name}` ({variable.node.op!r}) has a support over which no integral is known; only variables on the "
-                "real line, positive ones, probabilities and shares can be collapsed."
-            )
+        reason = why_not_integrated(variable)
+        if reason:
+            raise ModelError(f"`{name}` ({variable.node.op!r}) {reason} can be collapsed.")
         if not all(isinstance(n, int) for n in variable.node.static_shape):
             raise ModelError(
                 f"`{name}` has a length that data decide, {variable.node.static_shape}; `pm.freeze_dims_and_data` "
@@ -120,6 +110,24 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
         made = without_variables(model, names)
         terms_of(made)  # what cannot be integrated is refused now, not when the model is used
     return made
+
+
+def why_not_integrated(variable: FreeVariable) -> str:
+    """Why no integral over a continuous variable is known whatever depends on it, up to "can be ..."; empty if one may be.
+
+    Integrals run over the support of a distribution, which a transform of the user's may cut.
+    """
+    from consilience.elimination.conjugate import family_of  # few models need it
+
+    real = isinstance(support_of(variable.node), Real | RealVector)
+    if (real and variable.transform is not None) or not variable.inside:
+        return "has a transform of its own, which leaves out a part of its values; only variables with the default transform"
+    if not real and family_of(support_of(variable.node)) is None:
+        return (
+            "has a support over which no integral is known; only variables on the real line, positive ones, "
+            "probabilities and shares"
+        )
+    return ""
 
 
 def _check_quadratic(model: Model, chosen: Sequence[FreeVariable]) -> None:

@@ -57,6 +57,8 @@ LOCATION_SCALE: Final[dict[str, tuple[str | None, str]]] = {
 }
 # Those for which a scale of either sign will do.
 SYMMETRIC: Final = ("Normal", "StudentT", "Laplace", "Cauchy", "Logistic")
+# Those on the whole line with tails that fall as a power.
+HEAVY: Final = ("Cauchy", "StudentT")
 
 Names = str | Node | Sequence[str | Node]
 
@@ -462,6 +464,11 @@ def standard_variables(model: ModelVariables) -> list[str]:
             if middle is not None and not np.any(middle) and known_value(scale) is not None:
                 found.append(variable.name)
     return found if scaled else []
+
+
+def heavy_priors(model: ModelVariables) -> list[str]:
+    """Names of free variables on the whole line whose prior has tails that fall as a power."""
+    return [v.name for v in model.free if v.sampled is None and distribution_of(v.node).title in HEAVY]
 
 
 def field_scale(rv: Node) -> Node | None:

@@ -65,10 +65,15 @@ class Listeners:
         """Put an event in the queue."""
         self._events.put(event)
 
-    def deliver(self) -> None:
-        """Call the listeners with all events that wait."""
+    def deliver(self, between: Callable[[], Event] | None = None) -> None:
+        """Call the listeners with all events that wait, and `tell` them of what `between` makes, after each.
+
+        Else those that write much, whom events reach faster than they can take them, would hear of no progress.
+        """
         while not self._events.empty():
             self.send(self._events.get())
+            if between is not None:
+                self.tell(between)
 
     def send(self, event: Event) -> None:
         """Call the listeners with one event, now."""

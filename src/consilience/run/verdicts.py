@@ -107,7 +107,7 @@ class Verdict(Record):
     advice: str = ""
 
 
-def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
+def energy_is_low(energies: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> bool:
     """Whether some chain moves too slowly between energies."""
     long = np.array([e for e in energies if len(e) >= 4])  # all chains have made as many draws
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
@@ -121,7 +121,7 @@ def energy_is_low_together(energies: NDArray[np.float64]) -> bool:
     return fraction < LEAST_EBFMI
 
 
-def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
+def may_be_improper(draws: Sequence[Matrix] | Matrix, evaluations: float, settled: bool) -> bool:
     """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all."""
     far = any(not (np.abs(some) < FAR_OUT).all() for some in draws)
     return not settled or evaluations > LONG_TRAJECTORIES or far
@@ -173,13 +173,13 @@ def of_passing(
         which = f"chain {lost[0]} was" if len(lost) == 1 else f"chains {', '.join(map(str, lost))} were"
         return Verdict(
             "not_converged",
-            f"{which} left out after failing twice, with all draws: what is left may lack the places where chains fail",
+            f"{which} left out after failing twice, with all draws: the rest may miss the regions where chains fail",
         )
     if too_many_divergences(divergences, draws, most_divergences(before)):
         return Verdict(
             "not_converged",
             f"divergences: {divergences} of {draws} draws{' even with smaller steps' if before else ''}, so the "
-            "posterior is not explored everywhere",
+            "posterior is not fully explored",
             divergences=not low_energy,
         )
     if low_energy:
@@ -199,7 +199,9 @@ def of_passing(
     elif (divergences >= FEWEST_DIVERGENCES if smallest else before or divergences) and size < WELL_MIXED * draws:
         since = f"{divergences} of {draws} draws diverged" if divergences else ""
         known = " and ".join(filter(None, (f"{said} before the chains took smaller steps" if said else "", since)))
-        doubts.append(f"{known}, and chains come seldom to all places: tails in which steps diverge may be missing")
+        doubts.append(
+            f"{known}, and the chains rarely visit part of the posterior: tails where steps diverge may be missing"
+        )
     status: Status = "converged_with_divergences" if doubts else "converged"
     return Verdict(status, "; ".join((*doubts, *alone)), divergences=bool(doubts))
 
@@ -214,12 +216,17 @@ def width_change(before: Sight, now: Sight) -> float:
     return float(np.exp(change[change > np.maximum(SAME_WIDTH, noise)].max(initial=0.0)))
 
 
-def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:
-    """The verdict on draws, so many of each chain, for which the rule does not hold at the end."""
+def of_failing(
+    monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str, unsearched: str = ""
+) -> Verdict:
+    """The verdict on draws, so many of each chain, for which the rule does not hold at the end.
+
+    `unsearched`: see `RunCourse.unsearched`.
+    """
     name = monitor.names[failure.scalar]
     value, bound = failure.value, failure.bound
     if draws < FEWEST_DRAWS:
-        text = f"{draws} draws of each chain are too few to tell; convergence is checked from {FEWEST_DRAWS} on"
+        text = f"{draws} draws per chain are too few to judge; convergence is checked from {FEWEST_DRAWS} on"
         return Verdict("not_converged", f"{text} ({limit})", name)
     match failure.criterion:
         case "constant":
@@ -228,18 +235,18 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
             text = f"`{name}` is not finite"
         case "bulk ess" | "tail ess":
             kind = failure.criterion.replace("ess", "ESS")
-            text = f"the {kind} of `{name}` is {value:.0f}, and {bound:.0f} are asked for"
+            text = f"the {kind} of `{name}` is {value:.0f}, below the target of {bound:.0f}"
             if value >= FORECAST_SIZE:
                 needed = math.ceil(draws * bound / value / 100) * 100
-                text += f"; about {needed} draws per chain would do"
+                text += f"; about {needed} draws per chain would be enough"
         case "quantile ess":
             text = (
-                f"chains began far apart in `{name}`, and draws came back too seldom to where some of them were: "
-                f"there they are worth {value:.0f}, and {bound:.0f} are asked for; the posterior may have several "
-                "modes, try more chains"
+                f"the chains started far apart in `{name}` and rarely returned to where some of them were: the ESS "
+                f"there is {value:.0f}, below the target of {bound:.0f}; the posterior may have several modes, try "
+                "more chains"
             )
         case "rhat":
-            text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}"
+            text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}{unsearched and f', and {unsearched}'}"
         case _:
             text = f"the R-hat of `{name}` is above {rule.target_rhat} by more than noise"
     return Verdict("not_converged", f"{text} ({limit})", name)
@@ -296,7 +303,7 @@ def disagreement(monitor: Monitor, separated: Sequence[int]) -> Verdict | None:
         levels = monitor.levels[: own * count].reshape(count, -1).mean(axis=1)
         return Verdict(
             "chains_disagree",
-            f"the chains of each of {count} starting points mix among themselves, but those of different points sit in "
+            f"the chains of each of {count} starting points mix well, but those of different points are in "
             f"different regions of `{name}` (mean log densities from {levels.min():.1f} to {levels.max():.1f}); do not "
             "average them. The posterior has several modes, or chains are stuck",
             name,
@@ -305,7 +312,7 @@ def disagreement(monitor: Monitor, separated: Sequence[int]) -> Verdict | None:
     listed = ", ".join(f"chain {c}: {mean:.1f}" for c, mean in zip(monitor.chains, means, strict=True))
     return Verdict(
         "chains_disagree",
-        f"each chain mixes by itself, but they sit in different regions of `{name}` "
+        f"each chain mixes well, but they are in different regions of `{name}` "
         f"(mean log densities: {listed}); do not average them. The posterior has several modes, or chains are "
         "stuck: look at each chain, or try more chains",
         name,

@@ -22,6 +22,7 @@ from consilience.diagnostics.divergence_location import SIGNIFICANT, describe
 from consilience.distributions.random_variable import distribution_of
 from consilience.ir import Node, topological
 from consilience.model.diagnosis import diagnosis, terms_at_fault
+from consilience.model.heavy_tails import FAR, reach
 from consilience.model.reparametrization import LOCATION_SCALE, centred_hierarchies
 from consilience.record import Record, replace
 from consilience.run.verdicts import FORECAST_SIZE, Verdict, energy_is_low
@@ -47,7 +48,6 @@ MOVED: Final = 1e-5  # of a coordinate, at least, in a step
 LINES: Final = 4  # of what is said of a term without a density
 STUCK: Final = 0.8  # of the draws, from which on steps that diverge say that there is no room to move
 SAME_EDGE: Final = 1e-3  # of the standard deviation of a variable, within which its edges agree
-FAR: Final = 6.0  # times 1 sd, beyond which half a percent of the draws of light tails never lie; 2.6 of a normal
 HEAVY: Final = ("Cauchy", "HalfCauchy", "StudentT", "HalfStudentT", "Pareto", "MvStudentT", "Levy", "InverseGamma")
 TOGETHER: Final = 0.98  # correlation of two coordinates that the data tell apart badly
 SPIKE: Final = 5.0  # nats by which the density is higher where a scale is smallest
@@ -196,9 +196,7 @@ class Symptoms:
     @cached_property
     def far(self) -> Floats:
         """How many standard deviations of a normal core half a percent of the draws lie beyond, (coordinate,)."""
-        low, left, middle, right, high = np.quantile(self.draws, [0.005, 0.1587, 0.5, 0.8413, 0.995], axis=0)
-        found = np.fmax((high - middle) / (right - middle), (middle - low) / (middle - left))
-        return np.where(np.isfinite(found) & ~self.discrete, found, 0.0)
+        return np.where(self.discrete, 0.0, np.fmax(*reach(self.draws)))
 
     def variable(self, coordinate: int) -> Any:
         """The free variable of a coordinate."""
@@ -236,7 +234,7 @@ def few_draws(evidence: Symptoms) -> Cause | None:
     return Cause(
         "few",
         (),
-        f"{count} draws of each chain are too few to judge convergence by",
+        f"{count} draws per chain are too few to judge convergence",
         "Draw more: `result.extend(target_ess=…)`, or `pm.sample()` without `draws=`, which decides the number itself.",
     )
 
@@ -436,7 +434,7 @@ def _jump_between(evidence: Symptoms, begin: Floats, end: Floats) -> tuple[Float
 
 def apart(evidence: Symptoms) -> Cause | None:
     """Chains in different regions."""
-    if evidence.verdict.status != "chains_disagree" and "no draw has come" not in evidence.verdict.reason:
+    if evidence.verdict.status != "chains_disagree" and "no draw reached" not in evidence.verdict.reason:
         return None
     exchanged = _exchanged(evidence)
     if exchanged or "labels" in evidence.verdict.reason:
@@ -496,14 +494,14 @@ def neck(evidence: Symptoms) -> Cause | None:
                 return Cause(
                     "neck",
                     (scale, name),
-                    f"divergences sit in {where}",
+                    f"steps diverge in {where}",
                     f'Give `{scale}` a prior that keeps it from 0, such as `pm.Gamma("{scale}", 2, …)`, or take '
                     "smaller steps, `pm.sample(target_accept=0.99)`.",
                 )
             return Cause(
                 "neck",
                 (scale, name),
-                f"chains have trouble in {where}",
+                f"the chains mix badly in {where}",
                 f"Write `{name}` in standardized coordinates: `pm.noncenter(model, ['{name}'])`.",
             )
     return None
@@ -630,8 +628,8 @@ def dependence(evidence: Symptoms) -> Cause | None:
     return Cause(
         "dependence",
         names,
-        f"the data know little but the {what} of `{evidence.names[i]}` and `{evidence.names[j]}` (correlation "
-        f"{table[i, j]:.3f})",
+        f"the data determine little more than the {what} of `{evidence.names[i]}` and `{evidence.names[j]}` "
+        f"(correlation {table[i, j]:.3f})",
         "Leave one of them out, give one a narrower prior, or centre the predictor that they share: `x - x.mean()`.",
     )
 

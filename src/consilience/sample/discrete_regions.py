@@ -123,7 +123,7 @@ class DiscreteRegions:
 
     def watched(self, monitored: Monitored) -> Monitored:
         """What is monitored, with combinations that are missed, and the normals that chains jump between."""
-        return replace(monitored, missed=self.missed, normals=self.found.normals)
+        return replace(monitored, missed=self.missed, normals=self.found.normals, searched=lambda: self.found.complete)
 
     def missed(self, draws: Floats) -> str:
         """In words, the heaviest combination that no draw (chain, draw, coordinate) has; empty if there is none."""
@@ -137,7 +137,7 @@ class DiscreteRegions:
                 listed = [f"`{names[i]}` = {v:.0f}" for i, v in zip(self.whole, one.values, strict=True)]
                 return (
                     f"discrete values with about {100.0 * share:.2g} % of the posterior's mass, {', '.join(listed)}, "
-                    "were found before sampling, and no draw has come there; do not rely on these draws as they are: "
-                    "leave `step=` out, so that these variables are summed out, or try more chains"
+                    "were found before sampling, but no draw reached them; do not use these draws: leave out "
+                    "`step=`, so that these variables are summed out, or try more chains"
                 )
         return ""

@@ -57,8 +57,10 @@ def warn(run: ModelRun, result: RunResult, stacklevel: int) -> None:
 def way_on(run: ModelRun) -> str:
     """How a run goes on that lost its workers."""
     if run.keep is None:
-        return "With `save=pm.Save(checkpoint=…)` a run that lost its workers goes on by `pm.resume(…, executor=…)`."
-    return f"Go on with `pm.resume({str(run.keep.path)!r}, executor=…)`."
+        return (
+            "With `save=pm.Save(checkpoint=…)`, a run that lost its workers continues with `pm.resume(…, executor=…)`."
+        )
+    return f"Continue with `pm.resume({str(run.keep.path)!r}, executor=…)`."
 
 
 def failures() -> str:
@@ -75,7 +77,7 @@ def failures() -> str:
 
 
 def findings(run: ModelRun, result: RunResult) -> Iterable[str]:
-    """Why the draws should not be trusted as they are: the verdict, its cause and what to write (`causes`)."""
+    """Why the draws should not be used yet: the verdict, its cause and what to write (`causes`)."""
     verdict = result.verdict
     if run.was_over and verdict.reason:  # words of a file, which may come from anywhere
         from consilience.output.storage.plain_values import quoted  # few runs are resumed
@@ -91,15 +93,13 @@ def findings(run: ModelRun, result: RunResult) -> Iterable[str]:
         case "converged_with_divergences":
             said += "divergences"
             yield (
-                f"The run has converged, but {verdict.reason}. Estimates that depend on such places may be biased. "
+                f"The run has converged, but {verdict.reason}. Estimates that depend on these tails may be biased. "
                 f"{advice}".rstrip()
             )
         case "chains_disagree":
             yield f"The chains disagree: {verdict.reason}. {advice}".rstrip()
         case "not_converged":
-            yield (
-                f"The run has not converged: {verdict.reason}. The draws should not be trusted as they are. {advice}"
-            ).rstrip()
+            yield (f"The run has not converged: {verdict.reason}. Do not use these draws yet. {advice}").rstrip()
     if result.draws.shape[1]:
         # Energies of chains in lock step were judged all together: each alone may be too short to tell.
         judged = {"energy"} if isinstance(run.kernel, ChEES | CompoundStep) else set()

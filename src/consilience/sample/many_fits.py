@@ -26,6 +26,7 @@ from consilience.cluster.pickles import dumps
 from consilience.diagnostics.variables import attributes, held, unbuilt
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError
+from consilience.events import Event, Progress
 from consilience.model.data import with_sparse_parts
 from consilience.model.log_density import model_density
 from consilience.model.model import Model
@@ -219,10 +220,13 @@ class _Recipe:
     def __init__(self, models: Any, seed: int, sampler: Callable[..., Any], sampling: dict[str, Any]) -> None:
         self.models, self.seed, self.sampler, self.sampling = models, seed, sampler, sampling
         self.before: dict[str, Any] = {}  # what rows exchanged, as the model has it
+        self.progress: dict[str, list[Any]] = {}  # of fits under way on threads of this process, by name
 
     def __copy__(self) -> _Recipe:
         models = self.models.copy() if isinstance(self.models, Model) else self.models
-        return _Recipe(models, self.seed, self.sampler, self.sampling)
+        copied = _Recipe(models, self.seed, self.sampler, self.sampling)
+        copied.progress = self.progress
+        return copied
 
     def fit(self, item: tuple[str, Any]) -> dict[str, Any]:
         """One result as plain values."""
@@ -238,14 +242,16 @@ class _Recipe:
         digest = hashlib.sha256(name.encode()).digest()
         seed = seed_from([self.seed, *np.frombuffer(digest, np.uint32).tolist()])
         settings = {"cores": 1, "progressbar": False, **self.sampling}
+        if self.sampler is sample and "callback" not in settings:
+            settings["callback"] = _Progressing(self.progress, name)
         if threading.current_thread() is threading.main_thread():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConsilienceWarning)  # `status` tells what they do
                 tree = self.sampler(model=model, random_seed=seed, **settings)
         else:
             tree = self.sampler(model=model, random_seed=seed, **settings)
-        status = str(attributes(tree).get("status", ""))
-        return {"packed": _packed(tree), "status": status, "seconds": time.perf_counter() - began, "seed": seed}
+        told = {"status": str(attributes(tree).get("status", "")), **_figures(tree), "time": time.time()}
+        return {"packed": _packed(tree), **told, "seconds": time.perf_counter() - began, "seed": seed}
 
     def _exchange(self, model: Model, row: Mapping[str, Any]) -> None:
         """Give a model the data of a row, and its own where a row before had others."""
@@ -259,6 +265,32 @@ class _Recipe:
             raise ShapeError(
                 f"{error} In a study: a function of the row, in place of the model, gives each fit labels of its own."
             ) from None
+
+
+class _Progressing:
+    """A listener that notes where a fit is: its phase, chains, and draws of each."""
+
+    every = 1.0
+
+    def __init__(self, progress: dict[str, list[Any]], name: str) -> None:
+        self.progress, self.name = progress, name
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Progress) and event.chains:
+            draws = min(chain.draws for chain in event.chains)
+            self.progress[self.name] = ["sampling" if draws else "tuning", len(event.chains), draws]
+
+
+def _figures(tree: Any) -> dict[str, Any]:
+    """What lists show of a fit, so that nobody has to open it for them."""
+    known, groups = attributes(tree), held(tree)
+    figures: dict[str, Any] = {n: str(known[n]) for n in ("reason", "last_check") if known.get(n)}
+    if "posterior" in groups and {"chain", "draw"} <= set(groups["posterior"].sizes):
+        figures |= {n: int(groups["posterior"].sizes[d]) for n, d in (("chains", "chain"), ("draws", "draw"))}
+    statistics = groups["sample_stats"].data_vars if "sample_stats" in groups else {}
+    if "diverging" in statistics:
+        figures["divergences"] = int(np.asarray(statistics["diverging"]).sum())
+    return figures
 
 
 class _ManyFits(Many[Fits]):
@@ -314,12 +346,14 @@ class _ManyFits(Many[Fits]):
 
     def tell(self) -> None:
         if self.file is not None:
-            self.file.tell(self._under_way)
+            progress = self._recipe.progress
+            self.file.tell({name: [since, *progress.get(name, ())] for name, since in self._under_way.items()})
         super().tell()
 
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         name = self._names[number]
         self._under_way.pop(name, None)
+        self._recipe.progress.pop(name, None)
         one = {"name": name, **found}
         if self.file is not None:
             one["of"] = self._of(name)

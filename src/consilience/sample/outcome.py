@@ -96,7 +96,7 @@ class Outcome:
 
         "converged": the rule holds and nothing speaks against the draws. "converged_with_divergences": the rule
         holds, and steps diverged in a way that may be the sign of a tail which is not entered. "not_converged",
-        "chains_disagree": the draws should not be trusted as they are. "interrupted": the run was stopped.
+        "chains_disagree": do not use the draws yet. "interrupted": the run was stopped.
         """
         return str(self._attributes.get("status", ""))
 

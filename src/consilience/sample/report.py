@@ -30,30 +30,30 @@ NOT_DONE: Final = ("not allow", "not looked for", "were not found", "is unknown"
 FEWEST_RATED: Final = 20  # results of a status in the study, of which a rate can be told
 
 PROMISES: Final = {
-    "converged": "that every scalar has the effective draws asked for, in bulk and tails, that the chains agree, and "
-    "that nothing which is known speaks against the draws",
-    "converged_with_divergences": "that the draws are as many as were asked for and the chains agree; but places where "
-    "steps diverge may be missing",
-    "not_converged": "nothing: the draws should not be trusted as they are",
-    "chains_disagree": "nothing: chains are in different places, and it is not known how much each of these weighs",
-    "interrupted": "nothing: the run was stopped before it was judged",
-    "completed": "nothing: convergence was not checked",
+    "converged": "that every scalar has the requested effective sample size in bulk and tails, that the chains agree, "
+    "and that no diagnostic contradicts the draws",
+    "converged_with_divergences": "that the effective sample sizes are reached and the chains agree, but that regions "
+    "where steps diverge may be missing",
+    "not_converged": "that the draws should not be used yet",
+    "chains_disagree": "that the chains are in different regions, whose shares are unknown: do not use these draws",
+    "interrupted": "that the run was stopped before its draws were judged",
+    "completed": "that convergence was not checked",
 }
 JUDGED: Final = ("converged", "converged_with_divergences", "not_converged", "chains_disagree")
 RESTARTS: Final = {
-    "divergences": "steps diverged: the chains tuned again, to take smaller steps",
-    "smallest steps": "divergences left a doubt: the chains tuned again, to take the smallest steps",
-    "metric": "the draws contradicted the metric: the chains tuned again, with one made of these draws",
-    "jumps": "chains did not come and go between regions: they sampled again, with jumps between these",
-    "coordinates": "the draws were hard to make: the run went on in partially non-centred coordinates",
-    "block": "a block is nearly normal given the others: the run went on in coordinates of it that follow these",
+    "divergences": "steps diverged, so the chains tuned again with smaller steps",
+    "smallest steps": "divergences left a doubt, so the chains tuned again with the smallest steps",
+    "metric": "the draws contradicted the mass matrix, so the chains tuned again with one estimated from these draws",
+    "jumps": "the chains did not move between modes, so they sampled again with jumps between them",
+    "coordinates": "the posterior was hard to sample, so the run continued in other coordinates",
+    "block": "a block is nearly normal given the other variables, so the run continued in coordinates that follow them",
 }
 HELP: Final = {
-    "not_converged": "`result.extend(target_ess=…)` where draws are missing; other coordinates (`pm.noncenter`), "
-    "priors that say more, or a larger `target_accept` where chains mix badly",
-    "chains_disagree": "a look at each chain by itself; more chains; a constraint that tells modes apart",
-    "converged_with_divergences": "a larger `target_accept`, or other coordinates (`pm.noncenter`)",
-    "interrupted": "`result.extend(target_ess=…)`, or `pm.resume` where there is a checkpoint",
+    "not_converged": "`result.extend(target_ess=…)` if there are too few draws; another parametrization "
+    "(`pm.noncenter`), more informative priors, or a larger `target_accept` if the chains mix badly",
+    "chains_disagree": "look at each chain separately; run more chains; add a constraint that separates the modes",
+    "converged_with_divergences": "a larger `target_accept`, or another parametrization (`pm.noncenter`)",
+    "interrupted": "`result.extend(target_ess=…)`, or `pm.resume` if there is a checkpoint",
 }
 
 
@@ -69,10 +69,10 @@ class Account(str):
 def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) -> Account:
     """Explain the outcome of a run of `pm.sample` in words: what the status is, how far to trust it, and what happened.
 
-    The report gives the status and what it promises, with the error rate measured for this status (and its 95 %
-    interval, see `docs/understand/certificates.md`); the reason; discarded draws and moved chains; divergences;
-    separate modes with their shares; the scalar with the fewest effective draws; and what would help. For draws of
-    other methods, such as `pm.sample_smc`, it has a line or two.
+    The report gives the status and its meaning, with the error rate measured for this status (and its 95 % interval,
+    see `docs/understand/certificates.md`); the reason; discarded draws and moved chains; divergences; separate modes
+    with their shares; the scalar with the smallest effective sample size; and what may help. For draws of other
+    methods, such as `pm.sample_smc`, it has a line or two.
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     judged = "posterior" in groups and "status" in groups["posterior"].attrs
     if not judged and (path is None or "posterior" not in groups):
         raise SamplingError(
-            "`report` tells of a result of `pm.sample`, whose group `posterior` has the attribute `status`; got "
-            f"{'a tree without it' if hasattr(result, 'children') else type(result).__name__}. Of other draws "
-            '`pm.summary(result)` tells, and `pm.report(result, "report.html")` writes their page; an '
-            "approximation has draws by `sample(1000)`, many fits have each by its name."
+            "`report` explains a result of `pm.sample`, whose group `posterior` has the attribute `status`; got "
+            f"{'a tree without it' if hasattr(result, 'children') else type(result).__name__}. For other draws, "
+            '`pm.summary(result)` prints a table and `pm.report(result, "report.html")` writes a page. Draw from an '
+            "approximation first with `sample(1000)`; choose one of many fits by its name."
         )
     if path is not None:
         if Path(path).suffix != ".html":
@@ -124,9 +124,7 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     if not judged:
         sizes = groups["posterior"].sizes
         count = f"{sizes.get('chain', 0)} × {sizes.get('draw', 0):,}"
-        return Account(
-            f"{attributes.get('method', 'Posterior')}, {count} draws, which did not judge themselves: {path}"
-        )
+        return Account(f"{attributes.get('method', 'Posterior')}, {count} draws, convergence not checked: {path}")
     parts = [("run", line) for line in _run(groups, attributes)]
     parts += [("status", line) for line in _status(attributes)]
     parts += [("course", line) for line in _course(attributes)]
@@ -156,7 +154,7 @@ def _run(groups: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[s
     sizes = groups["posterior"].sizes
     yield (
         f"{attributes.get('sampler', 'a sampler')}, {sizes.get('chain', 0)} chains of {sizes.get('draw', 0):,} draws "
-        f"after {int(attributes.get('tuning_steps', 0)):,} transitions of tuning; "
+        f"after {int(attributes.get('tuning_steps', 0)):,} tuning steps; "
         f"{int(attributes.get('gradients', 0)):,} evaluations of the log density, "
         f"{float(attributes.get('sampling_time', 0.0)):.3g} seconds, seed {attributes.get('seed')}"
     )
@@ -164,14 +162,14 @@ def _run(groups: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[s
 
 def _status(attributes: Mapping[str, Any]) -> Iterator[str]:
     status, reason = str(attributes["status"]), str(attributes.get("reason", ""))
-    yield f"{status}, which promises {PROMISES[status]}"
+    yield f"{status}, which means {PROMISES[status]}"
     wrong, runs = RATES.get(status, (0, 0))
     if runs >= FEWEST_RATED:
         low, high = interval(wrong, runs)
         yield (
-            f"{wrong:,} of {runs:,} results with this status were wrong in a study of {TARGETS} targets "
-            f"with version {VERSION} ({COMMIT}), "
-            f"{wrong / runs:.2%} (95 % interval {low:.2%} to {high:.2%}): docs/understand/certificates.md"
+            f"in a study of {TARGETS} posteriors with version {VERSION} ({COMMIT}), {wrong:,} of {runs:,} results with "
+            f"this status were wrong: {wrong / runs:.2%} (95 % interval {low:.2%} to {high:.2%}), see "
+            "docs/understand/certificates.md"
         )
     if reason:
         yield f"because {reason}"
@@ -188,19 +186,23 @@ def interval(wrong: int, runs: int, prob: float = 0.95) -> tuple[float, float]:
 
 def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
     for reason in _plain(attributes, "restarts"):
-        yield f"{RESTARTS.get(reason, reason)}; the draws before are not in the result"
+        yield f"{RESTARTS.get(reason, reason)}; earlier draws are not in the result"
     integrated = _plain(attributes, "integrated", {})
     if summed := [name for name in _plain(attributes, "marginalized") if name not in integrated]:
-        yield f"{_listed(summed)} summed out while the chains moved, and drawn again given each draw"
+        yield f"{_listed(summed)} summed out during sampling, and drawn again for each draw"
     for kind in dict.fromkeys(integrated.values()):
         own = [name for name in integrated if integrated[name] == kind]
         yield (
-            f"{_listed(own)} integrated out while the chains moved ({kind}), and drawn again given each draw; "
-            "`integrate=False` moves them by the chains"
+            f"{_listed(own)} integrated out during sampling ({kind}), and drawn again for each draw; "
+            "`integrate=False` samples them by NUTS instead"
         )
     if carried := _plain(attributes, "transported", {}):
         kind = next(iter(carried.values()))
-        yield f"{_listed(list(carried))} moved in coordinates in which their place and width follow the others ({kind})"
+        yield f"{_listed(list(carried))} sampled in coordinates whose location and scale follow the others ({kind})"
+    if centred := _plain(attributes, "centredness", {}):
+        yield f"{_listed(list(centred))} sampled in partially non-centred coordinates"
+    if heavy := _plain(attributes, "heavy_tails", ()):
+        yield f"{_listed(heavy)} sampled in coordinates without heavy tails, x = middle + width sinh(y)"
 
 
 def _listed(names: list[str]) -> str:
@@ -210,7 +212,7 @@ def _listed(names: list[str]) -> str:
 def _divergences(groups: Mapping[str, Any], attributes: Mapping[str, Any]) -> Iterator[str]:
     before = _plain(attributes, "diverged_before", None)
     if before:
-        yield f"{before['divergences']:,} of {before['draws']:,} draws that were given up"
+        yield f"{before['divergences']:,} of {before['draws']:,} discarded draws"
     stats = groups["sample_stats"].data_vars if "sample_stats" in groups else {}
     if "diverging" in stats:
         diverging = np.asarray(stats["diverging"])
@@ -218,17 +220,14 @@ def _divergences(groups: Mapping[str, Any], attributes: Mapping[str, Any]) -> It
         if before or count:
             yield f"{count:,} of the {diverging.size:,} draws of the result"
         if count and attributes["status"] == "converged":
-            yield "so few, where chains come soon to all places, are accidents of arithmetic"
+            yield "so few divergences in chains that mix well are numerical accidents"
 
 
 def _regions(attributes: Mapping[str, Any]) -> Iterator[str]:
     known = _plain(attributes, "regions", {})
     if not known:
         if str(attributes["status"]) in JUDGED:
-            yield (
-                "Separate regions of the posterior were not looked for, and chains that all begin in one of several do "
-                "not show the others."
-            )
+            yield ("Separate modes were not searched for. Chains that all start in one mode do not show the others.")
         return
     sentences = re.split(r"(?<=\.) ", str(known["statement"]))
     yield " ".join(sorted(sentences, key=lambda s: not any(words in s for words in NOT_DONE)))
@@ -239,24 +238,24 @@ def _regions(attributes: Mapping[str, Any]) -> Iterator[str]:
         mass = "an unknown share" if region["mass"] is None else f"{region['mass']:.2%}"
         place = ", ".join(f"{name} = {value:.3g}" for name, value in region["place"].items())
         yield (
-            f"{mass} of the mass{' (uncertain)' if region['uncertain'] else ''}, "
+            f"{mass} of the probability{' (uncertain)' if region['uncertain'] else ''}, "
             f"{region['starting_points']:.0%} of the starting points{f', at {place}' if place else ''}"
         )
     if light:
-        yield f"{len(light)} more hold {sum(r['mass'] for r in light):.2g} of the mass together"
+        yield f"{len(light)} more hold {sum(r['mass'] for r in light):.2%} of the probability together"
 
 
 def _draws(attributes: Mapping[str, Any]) -> Iterator[str]:
     check = _plain(attributes, "last_check", None)
     if check is None:
         return
-    asked = "" if check["target_ess"] is None else f", {check['target_ess']:,.0f} asked for"
+    asked = "" if check["target_ess"] is None else f" (target {check['target_ess']:,.0f})"
     chance = ""
     if check["passed"] and check["rhat"] > check["target_rhat"]:
-        chance = ", which is above it by chance: chains that agree differ as much in so few draws"
+        chance = "; it is above the target by chance: chains that agree differ by as much in so few draws"
     yield (
-        f"known least is `{check['ess_name']}`, with {check['ess']:,.0f} effective draws{asked}, and an R-hat of "
-        f"{check['rhat']:.3f}, {check['target_rhat']:.2f} asked for{chance}"
+        f"the smallest effective sample size is {check['ess']:,.0f}{asked}, of `{check['ess_name']}`; the largest "
+        f"R-hat is {check['rhat']:.3f} (target {check['target_rhat']:.2f}){chance}"
     )
 
 

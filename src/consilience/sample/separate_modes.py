@@ -144,6 +144,7 @@ class SeparateModes:
             search=self.search_from,
             components=self.components,
             regions=self.summary,
+            searched=lambda: self.found.complete,
             labels=lambda: self.labels,
         )
 
@@ -190,7 +191,18 @@ class SeparateModes:
             return self._unvisited(max(unvisited, key=lambda one: one.share))
         if massless := seen.overestimated(self.found):
             return self._massless(*massless)
-        return self._seldom_visited(draws) or self._unsearched()
+        return self._seldom_visited(draws) or self._unsearched() or self._unmixed(draws)
+
+    def _unmixed(self, draws: Floats) -> str:
+        """In words, that draws contradict what combinations of summed variables weigh; asked once, then chains jump."""
+        written = self.written
+        if written is None:
+            return ""
+        from consilience.sample.summed_regions import contradicted, few_combinations  # few models need it
+
+        if not few_combinations(written) or not self.components() or self._components is None:
+            return ""
+        return contradicted(written, self._components, draws)
 
     def _unsearched(self) -> str:
         """In words, that there may be many more regions than those that were found; else empty."""
@@ -205,9 +217,9 @@ class SeparateModes:
         if not found.unmet > MOST_UNMET:
             return ""
         return (
-            f"{len(found.regions)} separate regions of the posterior were found by {found.ascents} ascents, of which "
-            f"up to {100.0 * found.unmet:.2g} % may lead to others: they are too many to look at, and the draws may "
-            "lack some; try a prior that says which are meant"
+            f"{found.ascents} searches found {len(found.regions)} separate regions of the posterior, and up to "
+            f"{100.0 * found.unmet:.2g} % of further searches may find others: the draws may miss some; use a prior "
+            "that selects the regions that you mean"
         )
 
     def _visits(self, draws: Floats) -> Visits:
@@ -226,24 +238,24 @@ class SeparateModes:
         listed = ", ".join(f"`{name}`" for name in names)
         return (
             f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} "
-            "alone: they are the same answer with other labels. Order one of them, as with "
-            "`transform=pm.distributions.transforms.ordered`, and one region is left"
+            "only: they are the same answer with other labels. Order one of them, for example with "
+            "`transform=pm.distributions.transforms.ordered`, and one region remains"
         )
 
     def _unvisited(self, region: ModalRegion) -> str:
         if self.labels:
-            return f"no draw has come to the region around {self._place(region)}, and {self.labels}"
+            return f"no draw reached the region around {self._place(region)}, and {self.labels}"
         return (
             f"a separate region of the posterior, around {self._place(region)}, with about "
-            f"{100.0 * region.share:.2g} % of its mass, was found before sampling, and no draw has come there; do not "
-            "rely on these draws as they are: try more chains, or a reparameterization"
+            f"{100.0 * region.share:.2g} % of its mass, was found before sampling, but no draw reached it; do not use "
+            "these draws: try more chains, or another parametrization"
         )
 
     def _massless(self, region: ModalRegion, share: float) -> str:
         return (
             f"{100.0 * share:.2g} % of the draws lie in a separate region of the posterior, around "
-            f"{self._place(region)}, which has about {100.0 * region.share:.1g} % of its mass; do not rely on these "
-            "draws as they are: try more chains, or a reparameterization"
+            f"{self._place(region)}, which has about {100.0 * region.share:.1g} % of its mass; do not use these "
+            "draws: try more chains, or another parametrization"
         )
 
     def _seldom_visited(self, draws: Floats) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import time
@@ -15,10 +16,11 @@ import numpy as np
 
 from consilience.diagnostics.variables import held
 from consilience.errors import ConsilienceWarning, StorageError
-from consilience.events import ChainLost, DrawsMade, Event, Restarted
+from consilience.events import ChainLost, DrawsMade, Event, Progress, Restarted
 from consilience.model.layout import known_shape
 from consilience.model.observation import slot_values
 from consilience.model.signature import digest_of_model
+from consilience.run.result import name_statistics
 from consilience.sample.results import Array, named
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_PICTURED: Final = 150  # variables of a model's picture
 MOST_NAMED: Final = 4  # coordinates at either end of a metric
+FIRST_NUMBERS: Final = 1 << 17  # of draws that are shown before the first check
+SELDOM, SHARE = 2.0, 0.01  # seconds between two looks at these at least, and their share of processor time
 
 
 class Storing:
@@ -51,6 +55,8 @@ class Storing:
         self.untold: Exception | None = None  # why the journal ends before the run
         self.journal = Journal(store.note)
         self.every = self.journal.every
+        self.first: Callable[[], tuple[Mapping[str, Any], int] | None] = lambda: None  # draws before the first check
+        self._due = self._may = 0.0
 
     @classmethod
     def create(cls, run: ModelRun, path: str | Path, overwrite: bool) -> Storing:
@@ -75,6 +81,7 @@ class Storing:
         )
         storing = cls(lambda: partial(named, copy.copy(run)), living, store)
         storing.journal.about, storing.journal.seen = about(run), ProcessReport(run)
+        storing.first = lambda: first_draws_of(run)
         return storing
 
     def again(self) -> None:
@@ -95,6 +102,8 @@ class Storing:
                 case DrawsMade():
                     groups = {"posterior": self.named(event.draws), "sample_stats": dict(event.statistics)}
                     self.store.append(groups)
+                case Progress() if not self.store.draws:
+                    self._show_first()
                 case Restarted():
                     self.store.restart()
                     self.named = self.naming()
@@ -104,6 +113,17 @@ class Storing:
                     self.chains = [self.chains[place] for place in kept]
         except StorageError as fault:
             self.fault = fault
+
+    def _show_first(self) -> None:
+        """Draws that no check has seen, for whoever watches; where they cannot be written nobody sees them."""
+        now, begun = time.monotonic(), time.thread_time()
+        if now < self._due or time.process_time() < self._may:
+            return
+        if (found := self.first()) is not None:
+            with contextlib.suppress(OSError):
+                self.store.show_first(*found)
+        self._due = now + SELDOM
+        self._may = time.process_time() + (time.thread_time() - begun) / SHARE
 
     def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
         """Write what is known at the end, or say why the store is not complete."""
@@ -133,6 +153,25 @@ class Storing:
             ConsilienceWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def first_draws_of(run: ModelRun) -> tuple[dict[str, Mapping[str, Any]], int] | None:
+    """Draws that all chains of an attempt have made before its first check, and of how many they are one; or None."""
+    run = copy.copy(run)  # whose coordinates are not exchanged meanwhile
+    attempt = run.attempt
+    if attempt is None or attempt.count:
+        return None
+    draws, statistics = run.engine.under_way()
+    if attempt.count or not draws or not set(attempt.chains) <= set(draws):
+        return None
+    made, size = draws[attempt.chains[0]].shape
+    stride = max(1, -(-made * size * len(attempt.chains) // FIRST_NUMBERS))
+    some = np.stack([draws[chain][::stride] for chain in attempt.chains])
+    tables = np.stack([statistics[chain][:, ::stride] for chain in attempt.chains])
+    if not some.size:
+        return None
+    columns = name_statistics(tables, run.course.chains.columns)
+    return {"posterior": named(run, some), "sample_stats": dict(columns)}, stride
 
 
 def about(run: ModelRun) -> dict[str, Any]:

@@ -37,6 +37,7 @@ class Folder:
         self._open: dict[str, RunSource] = {}
         self._places: dict[str, Path | tuple[StoredStudy, str]] = {}  # of runs, and of the fits of studies
         self._studies: dict[Path, StoredStudy] = {}
+        self.shares = False
         self.single = _kind(self.path) not in ("", "study")
         if not self.single and not self.path.is_dir():
             raise StorageError(f"{str(path)!r} is no store and no file of draws; give a store, or a folder of runs.")

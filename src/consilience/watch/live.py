@@ -18,16 +18,17 @@ from consilience.run.attempt import spread
 from consilience.run.result import name_statistics
 from consilience.sample.results import named
 from consilience.sample.storing import ProcessReport, about
+from consilience.watch import views
 from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
-    from consilience.inference.messages import Matrix
+    from consilience.inference.messages import Matrix, draws_by_chain, statistics_by_chain
     from consilience.run.attempt import Attempt
     from consilience.sample.model_run import ModelRun
 
 NUMBERS: Final = 1 << 18  # of draws in the copy that the page looks at, if these are at least
-FEWEST: Final = 400  # draws of each chain
+FEWEST: Final = 200  # draws of each chain
 SELDOM, SHARE = 2.0, 0.01  # seconds between two copies at least, and their share of the process's processor time
 NAME: Final = "this run"
 PRIOR_DRAWS: Final = 2000
@@ -42,9 +43,15 @@ class LiveSource(TreeSource):
         super().__init__(xarray.DataTree(), NAME)
         self._run = run
         self._count, self._due, self._may = 0, 0.0, 0.0
+        self.rows = views.LIVE_ROWS
         self._told: list[dict[str, Any]] = []
         self.records = self._told
-        self.journal = Journal(lambda record: self._told.append(finite(record)), about(run), ProcessReport(run))
+        self.journal = Journal(self._note, about(run), ProcessReport(run))
+
+    def _note(self, record: Mapping[str, Any]) -> None:
+        """Keep a record; of a run that begins while its page is made only the first that says so."""
+        if record["kind"] != "began" or not self._told:
+            self._told.append(finite(record))
 
     def version(self) -> object:
         return len(self._told), self._count
@@ -74,15 +81,18 @@ class LiveSource(TreeSource):
     ) -> None:
         """Take over evenly spread draws and their statistics, with those of the segment under way."""
         windows, chains = list(attempt.windows), attempt.chains
-        parts = [{c: w.draws for c, w in some.items()} for some in windows] + ([draws] if draws else [])
-        tables = [{c: w.statistics for c, w in some.items()} for some in windows] + ([statistics] if draws else [])
+        parts = [draws_by_chain(some, chains) for some in windows]
+        tables = [statistics_by_chain(some, chains) for some in windows]
+        if draws:
+            parts.append([draws[c] for c in chains])
+            tables.append([statistics[c] for c in chains])
         dimension = run.course.chains.dimension
-        chosen, places = spread(parts, chains, dimension, max(NUMBERS, FEWEST * len(chains) * dimension))
+        chosen, places = spread(parts, len(chains), dimension, max(NUMBERS, FEWEST * len(chains) * dimension))
         of_places, begin = [], 0
         for some in tables:
-            end = begin + some[chains[0]].shape[1]
+            end = begin + some[0].shape[1]
             here = places[slice(*np.searchsorted(places, [begin, end]).tolist())] - begin
-            of_places.append(np.stack([some[c][:, here] for c in chains]))
+            of_places.append(np.stack([own[:, here] for own in some]))
             begin = end
         statistics_of_all = name_statistics(np.concatenate(of_places, axis=2), run.course.chains.columns)
         groups = {"posterior": named(run, chosen, True), "sample_stats": dict(statistics_of_all)}
@@ -93,6 +103,7 @@ class LiveSource(TreeSource):
         """Show the result from now on."""
         self.take(result)
         self._count = -1
+        self.rows = views.MOST_ROWS
 
 
 def prior_of(run: ModelRun) -> Callable[[], Mapping[str, Any]] | None:
@@ -121,7 +132,7 @@ def prior_of(run: ModelRun) -> Callable[[], Mapping[str, Any]] | None:
 class Page:
     """The page of a run of this process: its server, and its one run."""
 
-    single = True
+    single = shares = True
 
     def __init__(self, run: ModelRun) -> None:
         self.run = run
@@ -170,18 +181,18 @@ class Page:
         """What the buttons do: pause, resume, stop, or ask for so many more effective draws than there are."""
         run = self.run
         if run.finished:
-            raise SamplingError("the run is over; `result.extend(target_ess=…)` goes on with it.")
+            raise SamplingError("the run is over; continue it with `result.extend(target_ess=…)`.")
         match action:
             case "pause" | "resume" | "stop":
                 getattr(run, action)()
             case "more":
                 if number is None or not 0 < number < 1e9:
-                    raise SamplingError("more effective draws need a number of them, above 0.")
+                    raise SamplingError("give a number above 0 to add to the target ESS.")
                 check = run.last_check
                 there = 0.0 if check is None or not np.isfinite(check.ess) else check.ess
                 run.ask_for(there + number)
             case _:
-                raise SamplingError(f"a run is paused, resumed, stopped or asked for more; got {action!r}.")
+                raise SamplingError(f"the action must be 'pause', 'resume', 'stop' or 'more', got {action!r}.")
 
 
 def page_of(run: ModelRun, host: str = "127.0.0.1", port: int | None = None, control: bool = True) -> Server:

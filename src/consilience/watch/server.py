@@ -71,6 +71,7 @@ class Runs(Protocol):
     """Where runs are found: a folder, or this process."""
 
     single: bool
+    shares: bool  # whether looking takes time from the runs, whose process this is
 
     def clock(self) -> float:
         """Seconds of the time that looking may take a share of."""
@@ -255,10 +256,11 @@ def application(
                 except (StorageError, KeyError, OSError):
                     now = None
                 changed = now != before and runs.clock() - rested >= (spent - paid) / SHARE
-                if changed or waited >= QUIET:
-                    yield f"event: {'change' if changed else 'quiet'}\ndata: 1\n\n"
-                    waited, rested, paid = 0.0, runs.clock(), spent
-                    before = now if changed else before
+                if changed or waited >= QUIET:  # a run of this process that says nothing is none the less alive
+                    yield f"event: {'change' if changed else 'alive' if runs.shares else 'quiet'}\ndata: 1\n\n"
+                    waited = 0.0
+                    if changed:  # else what the last answers took is still owed
+                        before, rested, paid = now, runs.clock(), spent
                 await asyncio.sleep(TICK)
                 waited += TICK
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from consilience.diagnostics.variables import text
 from consilience.errors import StorageError
-from consilience.output.storage import journal
+from consilience.output.storage import first_draws, journal
 from consilience.output.storage.zarr_arrays import whole_chunk
 from consilience.record import Record
 
@@ -68,6 +68,8 @@ class RunSource(ABC):
     stride = 1  # of the run's draws, one in so many is here
     draw_prior: Callable[[], Mapping[str, Array]] | None = None  # gives draws (draw, …) of the prior, where a model is
     _drawn: Mapping[str, Array] | None = None
+    study: str | None = None  # to which it belongs
+    rows = 0  # of the summary; 0: as many as there may be
     diverged = (0, 0)  # draws of each chain that were looked at, and how many of all diverged
     store: Path | None = None  # where the draws are, if that is a store
     checkpoint: Path | None = None  # of its run, if that is what is here
@@ -157,10 +159,13 @@ class StoreSource(RunSource):
         self._seen: object = None
         self._draws_seen: object = None
         self._created: object = None
+        self._first: dict[tuple[str, str], Array] = {}  # draws before the first check, by group and name
+        self._first_labels: Mapping[str, Sequence[str]] = {}
+        self._first_seen: object = None
         self.refresh()
 
-    def version(self) -> tuple[object, object]:
-        return stamp(self.path / "zarr.json"), stamp(self.path / journal.NAME)
+    def version(self) -> tuple[object, ...]:
+        return tuple(stamp(self.path / name) for name in ("zarr.json", journal.NAME, first_draws.NAME))
 
     def refresh(self) -> None:
         if (now := self.version()) == self._seen:
@@ -169,7 +174,24 @@ class StoreSource(RunSource):
         if now[0] != self._draws_seen:
             self._read_members()
             self._draws_seen = now[0]
+        if now[2] != self._first_seen:
+            self._take_first()
+            self._first_seen = now[2]
         self._seen = now
+
+    def _take_first(self) -> None:
+        """Where the store has no draws yet, those that lie beside it."""
+        found = first_draws.read(self.path) if self._stored == 0 else None
+        self._first, self.draws, self.diverged = {}, self._stored, (0, 0)
+        self._labels.clear()
+        self._first_labels, self.stride = ({}, 1) if found is None else (found.labels, found.stride)
+        groups = dict(self.groups)
+        for group, some in found.groups.items() if found is not None else ():
+            groups[group] = {name: StoredVariable(name, dims, a.shape[2:], True) for name, (a, dims) in some.items()}
+            for name, (array, _) in some.items():
+                self._first[group, name] = array
+                self.chains, self.draws = array.shape[:2]
+        self.groups = groups
 
     def _read_members(self) -> None:
         try:
@@ -203,12 +225,14 @@ class StoreSource(RunSource):
             self._created, self.diverged = self.attributes.get("created_at"), (0, 0)
         self._members, self.groups = members, groups
         self.chains, self.draws = int(chains), int(draws)
+        self._stored, self._first_seen = self.draws, object()  # without draws before the first check
         self._labels.clear()
 
     def labels(self, dim: str, length: int) -> Sequence[object]:
         known = self._labels.get((dim, length))
         if known is None:
-            known = range(length)
+            known = self._first_labels.get(dim, ())
+            known = known if len(known) == length else range(length)
             for group in self.groups:
                 about = self._members.get(f"{group}/{dim}")
                 if about is not None and about["shape"] == [length]:
@@ -221,6 +245,8 @@ class StoreSource(RunSource):
         self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None, first: int = 0
     ) -> Array:
         variable = self.groups[group][name]
+        if (group, name) in self._first:
+            return self._first[group, name][(slice(None), slice(first, last, step), *(place or ()))]
         if not variable.sampled:
             whole = self._whole(group, name)
             return whole if place is None else whole[place]

@@ -19,12 +19,13 @@ PATIENCE: Final = 30.0
 class FitUnderWay(TreeSource):
     """A fit that is being computed, of which nothing is there yet."""
 
-    def __init__(self, name: str, since: float, heard: float) -> None:
+    def __init__(self, name: str, since: float, heard: float, phase: str = "sampling", *counts: int) -> None:
         import xarray
 
-        super().__init__(xarray.DataTree(), name, [{"kind": "began", "time": heard}])
-        status = "stale" if time.time() - heard > PATIENCE else "sampling"
+        super().__init__(xarray.DataTree(), name, [{"kind": "began", "time": since}])
+        status = "stale" if time.time() - heard > PATIENCE else phase
         self.attributes = {"status": status, "sampling_time": max(0.0, heard - since)}
+        self.chains, self.draws = counts if len(counts) == 2 else (0, 0)
         self._heard = heard
 
     def version(self) -> object:
@@ -55,15 +56,15 @@ class StoredStudy:
         return self._fits
 
     @property
-    def under_way(self) -> tuple[dict[str, float], float]:
-        """Since when others are computed, by name, and when the driver said so last."""
+    def under_way(self) -> tuple[dict[str, list[Any]], float]:
+        """Of others by name since when they are computed, phase, chains and draws; and when the driver spoke last."""
         file = self._file.with_suffix(UNDER_WAY)
         try:
             if file.is_symlink():
                 return {}, 0.0
             told, heard = json.loads(file.read_bytes()), file.stat().st_mtime
-            return {str(name): float(since) for name, since in told.items() if name not in self.fits}, heard
-        except (OSError, ValueError, AttributeError, TypeError):
+            return {str(name): _state(said) for name, said in told.items() if name not in self.fits}, heard
+        except (OSError, ValueError, AttributeError, TypeError, IndexError):
             return {}, 0.0  # there is none, or it is being written
 
     def names(self) -> list[str]:
@@ -76,7 +77,10 @@ class StoredStudy:
 
         if fit not in self.fits:
             others, heard = self.under_way
-            return FitUnderWay(name, others[fit], heard)
+            since, *state = others[fit]
+            going = FitUnderWay(name, since, heard, *state)
+            going.study = _study(fit, name)
+            return going
         told, tree = self.fits[fit], xarray.DataTree()
         if whole and "at" in told:
             from consilience.sample.many_fits import unpacked  # loads what samples
@@ -88,7 +92,25 @@ class StoredStudy:
             except (ValueError, KeyError, TypeError, MemoryError) as error:
                 raise StorageError(f"{name!r} cannot be read as a fit: {error}") from error
         source = TreeSource(tree, name)
+        source.study = _study(fit, name)
         failed = {"status": "failed", "reason": told["error"]} if "error" in told else {"status": told.get("status")}
         known = {**failed, "sampling_time": told.get("seconds"), "seed": told.get("seed")}
+        known |= {name: told.get(name) for name in ("reason", "last_check") if "error" not in told}
         source.attributes = {n: v for n, v in known.items() if v is not None} | dict(source.attributes)
+        if "time" in told:  # when it was done
+            source.records = [{"kind": "began", "time": float(told["time"]) - float(told.get("seconds") or 0.0)}]
+        if not whole:
+            source.chains, source.draws = int(told.get("chains", 0)), int(told.get("draws", 0))
+            source.diverged = source.draws, int(told.get("divergences", 0))
         return source
+
+
+def _study(fit: str, name: str) -> str:
+    """The path of a study below the folder that is shown, by a fit and its path there."""
+    return name[: -len(fit)].rstrip("/") if name.endswith(fit) else ""
+
+
+def _state(said: Any) -> list[Any]:
+    """Of a fit under way: since when, and, where it is known, its phase, chains and draws of each."""
+    since, *rest = said if isinstance(said, list) else [said]
+    return [float(since), *([str(rest[0]), int(rest[1]), int(rest[2])] if rest else [])]

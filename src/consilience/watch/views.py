@@ -21,6 +21,7 @@ from consilience.diagnostics.compiled.library import FEWEST_DRAWS
 from consilience.diagnostics.description import describe
 from consilience.output.storage.journal import OF_CHAINS, finite
 from consilience.sample.report import PROMISES, RESTARTS, help_of
+from consilience.watch.highest_density import modes_of
 from consilience.watch.seen import seen
 from consilience.watch.source import MOST_NAMES, Place, RunSource
 
@@ -29,9 +30,11 @@ Array = npt.NDArray[Any]
 MOST_POINTS: Final = 400  # of a line
 MOST_READ: Final = 32_768  # draws of a chain for a line
 MOST_ROWS: Final = 2000  # of the summary
+LIVE_ROWS: Final = 400  # likewise, of a run of this process, from which making it takes time
 MOST_NUMBERS: Final = 1 << 22  # of draws that the summary is made of
 FEWER_NUMBERS, FEWEST_EACH = 1 << 20, 1000  # where there are more: of all, and draws of each chain at least
 MOST_FOUND: Final = 60
+MOST_SHAPES: Final = 60  # elements whose intervals are looked for one by one; of others those with a large R-hat
 MOST_LOOKED_AT: Final = 300  # elements, for what goes with divergences
 PAIRS: Final = 1500  # points of a picture of pairs
 RANK_BINS: Final = 20
@@ -92,6 +95,8 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
         status = "stale" if stale else "paused" if paused else _stage(progress, source.draws)
     chains = [] if progress is None else progress["chains"]
     seconds = (ended or progress or {}).get("seconds") or attributes.get("sampling_time")
+    if stale and progress and last is not None:  # it told of checks after it
+        seconds = float(seconds or 0.0) + max(0.0, float(last) - float(progress["time"]))
     known = json.loads(str(attributes.get("last_check") or "null")) or check
     found: dict[str, Any] = finite(
         {
@@ -119,6 +124,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "observed": (began or {}).get("observed")
             or {name: list(v.shape) for name, v in source.groups.get("observed_data", {}).items()},
             "parameters": sum(v.size for v in source.groups.get("posterior", {}).values()),
+            "study": source.study,
         }
     )
     return found
@@ -158,25 +164,23 @@ def _why(
     if ended is not None or status not in ("sampling", "tuning", "starting", "paused", "stale"):
         return str((ended or {}).get("reason") or attributes.get("reason", ""))
     if status == "stale":
-        return (
-            "nothing has come from it for a while: its process was killed, its disk is full, or its machine is cut off"
-        )
+        return "no update for a while: the process was killed, the disk is full, or the machine cannot be reached"
     if status in ("tuning", "starting"):
-        return "the chains learn step size and metric; draws come afterwards"
+        return "the chains tune step size and mass matrix; draws follow"
     if check is None:
         first = (began or {}).get("min_draws")
-        return f"the first check is at {first} draws of each chain" if first else ""
+        return f"the first convergence check comes at {first} draws per chain" if first else ""
     if check["passed"]:
-        return "all that was asked for is there"
+        return "all targets are met"
     needed = (
-        f"about {check['needed']:,.0f} draws of each chain should do"
+        f"about {check['needed']:,.0f} draws per chain should be enough"
         if check.get("needed")
-        else ("how many draws will do cannot be told yet")
+        else "it is too early to say how many draws are needed"
     )
-    wanted = f" of {check['target_ess']:,.0f}" if check.get("target_ess") else ""
-    ess = "none" if check["ess"] is None else f"{check['ess']:,.0f}"
+    wanted = f" (target {check['target_ess']:,.0f})" if check.get("target_ess") else ""
+    ess = "unknown" if check["ess"] is None else f"{check['ess']:,.0f}"
     rhat = "unknown" if check["rhat"] is None else f"{check['rhat']:.3f}"
-    return f"{check['ess_name']} has {ess}{wanted} effective draws and an R-hat of {rhat}; {needed}"
+    return f"the ESS of {check['ess_name']} is {ess}{wanted}, the largest R-hat {rhat}; {needed}"
 
 
 def run(source: RunSource, clock: Clock) -> dict[str, Any]:
@@ -186,7 +190,12 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
     events = [r for r in records if r["kind"] in ("began", "restarted", "moved", "lost", "ended")]
     checks = [r for r in records if r["kind"] == "check"]
     found |= {
-        "progress": _progress([r for r in records if r["kind"] == "progress"], found["status"], found["draws"]),
+        "progress": _progress(
+            [r for r in records if r["kind"] == "progress"],
+            found["status"],
+            found["draws"],
+            attributes.get("tuning_steps"),
+        ),
         "checks": checks[-MOST_POINTS:],
         "events": [{k: r.get(k) for k in ("kind", "time", "reason", "chain", "status", "resumed")} for r in events][
             -200:
@@ -210,7 +219,7 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
     return dict(finite(found))
 
 
-def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int) -> dict[str, Any]:
+def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int, tuned: int | None) -> dict[str, Any]:
     """Moments as columns, `MOST_POINTS` at most: time, and what there is of each chain.
 
     Of a run that is over the last moment is one before its end: chains that went on have all draws since.
@@ -230,8 +239,10 @@ def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int) -> 
         if live or phase == "failed":
             continue
         phases[number] = "stopped" if status == "stale" else "done"
-        if draws and status != "stale" and phase == "sampling" and columns["draws"][number][-1] is not None:
-            columns["done"][number][-1] += draws - columns["draws"][number][-1]
+        known = columns["draws"][number][-1]
+        if known is not None and draws > known:
+            more = draws - known if phase == "sampling" else draws + (tuned or 0) - columns["done"][number][-1]
+            columns["done"][number][-1] += max(0, more)
             columns["draws"][number][-1] = draws
     return columns
 
@@ -368,19 +379,29 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
     names: list[str] = []
     keys: list[tuple[str, Place]] = []
     columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    most = source.rows or MOST_ROWS
     total = sum(v.size for v in source.groups.get(group, {}).values() if v.sampled)
     batch: list[Array] = []  # of small variables, that are described together
-    numbers = min(total, MOST_ROWS) * source.chains * source.draws
+    numbers = min(total, most) * source.chains * source.draws
     step = 1 if numbers <= MOST_NUMBERS else min(-(-numbers // FEWER_NUMBERS), max(1, source.draws // FEWEST_EACH))
 
+    intervals: dict[str, Any] = {}
+
     def describe_batch() -> None:
-        found = _described(batch, superchains)
+        found, begin = _described(batch, superchains), len(columns["mean"])
         for name in COLUMNS:
             columns[name] += found[name].tolist()
+        flat = [array.reshape(*array.shape[:2], -1) for array in batch]
+        each = ((array, k) for array in flat for k in range(array.shape[2]))
+        for number, (array, k) in enumerate(each, begin):
+            apart = columns["r_hat"][number] > SOME_RHAT
+            wanted = len(intervals) < MOST_SHAPES and (total <= MOST_SHAPES or apart)
+            if wanted and (modes := modes_of(array[:, :, k])) is not None:
+                intervals[names[number]] = modes
         batch.clear()
 
     for variable in source.groups.get(group, {}).values():
-        left = MOST_ROWS - len(names)
+        left = most - len(names)
         if left <= 0 or not variable.sampled or not variable.size or -(-source.draws // step) < FEWEST_DRAWS:
             continue
         elements = list(islice(source.elements(variable), left))
@@ -399,7 +420,16 @@ def summary(source: RunSource, group: str = "posterior") -> dict[str, Any]:
     if batch:
         describe_batch()
     return dict(
-        finite({"names": names, "keys": keys, "columns": columns, "total": total, "step": step * source.stride})
+        finite(
+            {
+                "names": names,
+                "keys": keys,
+                "columns": columns,
+                "intervals": intervals,
+                "total": total,
+                "step": step * source.stride,
+            }
+        )
     )
 
 

@@ -41,7 +41,7 @@ class StudyFile:
         self.path = path
         self.found: dict[int, dict[str, Any]] = {}
         self.first: dict[str, float] | None = None
-        self._told: tuple[float, dict[str, float]] = (-BEAT, {})
+        self._told: tuple[float, dict[str, list[Any]]] = (-BEAT, {})
         self._lock = lock(path.resolve())
         try:
             lines = self._lines()
@@ -115,8 +115,8 @@ class StudyFile:
         except OSError as error:
             raise failure(self.path, error, "what was there before is kept") from error
 
-    def tell(self, under_way: Mapping[str, float]) -> None:
-        """Say what is being computed, by name, and since when, to whoever watches; every second at most.
+    def tell(self, under_way: Mapping[str, list[Any]]) -> None:
+        """Say what is being computed, to whoever watches: by name since when, and where it is; every second at most.
 
         Nothing depends on it: a disk that takes no more does not end a study by it.
         """

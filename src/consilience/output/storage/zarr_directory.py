@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from consilience.errors import StorageError
-from consilience.output.storage import journal
+from consilience.output.storage import first_draws, journal
 from consilience.output.storage.datatree import OF_THE_RUN
 
-OWN_FILE = re.compile(rf"zarr\.json|\d+|c|{re.escape(journal.NAME)}|\w+\.[0-9a-f]{{32}}\.partial")
+OWN_FILE = re.compile(
+    rf"zarr\.json|\d+|c|{re.escape(journal.NAME)}|{re.escape(first_draws.NAME)}|\w+\.[0-9a-f]{{32}}\.partial"
+)
 """Names of files that a store has: metadata, chunks, its journal, and what a killed process left of these."""
 
 CHECKSUM = "crc32"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import StorageError
-from consilience.output.storage import files, journal
+from consilience.output.storage import files, first_draws, journal
 from consilience.output.storage.datatree import (
     Arrays,
     Attributes,
@@ -145,6 +145,14 @@ class ZarrStore:
             self._open_arrays()
         except OSError as error:  # somebody deleted it at this moment
             raise files.failure(self.path, error, "what was there before is gone") from error
+
+    def show_first(self, groups: Groups, stride: int) -> None:
+        """Show draws that are no part of the store yet, to whoever watches; with the first `append` they are gone.
+
+        `stride`: of the run's draws they are one in so many. Raises OSError.
+        """
+        if not self.draws and self.path.is_dir():
+            first_draws.write(self.path, groups, self._dims, stride, self._coords)
 
     def append(self, groups: Groups) -> None:
         """Add draws to every variable; readers see all of them or none.

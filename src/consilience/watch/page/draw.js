@@ -29,6 +29,7 @@ function stretched(width, height, label, ...inside) {
 }
 
 const ends = (from, to, middle = "") => make("div", { class: "ends" }, make("span", {}, from), make("span", {}, middle), make("span", {}, to));
+export const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 export const short = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);
 
 export function words(x, y, text, more = {}) {
@@ -77,7 +78,8 @@ const MOST_IN_LEGEND = 8;
 // has the values under the pointer. `options`: scales, and the `unit` of the horizontal axis.
 export class Lines {
   constructor(label, height = 150, options = {}) {
-    this.element = make("div", { role: "img", "aria-label": label });
+    // A picture has no buttons in it, as the legend has.
+    this.element = make("div", { role: options.plain ? "img" : "group", "aria-label": label });
     this.height = height;
     this.options = options;
     this.plot = null;
@@ -107,7 +109,7 @@ export class Lines {
       cursor: { drag: { x: true, y: false }, points: { size: 6 } },
       hooks: { setSelect: [(u) => { this.zoomed = u.select.width > 0; }] },
       scales: { x: { time: false }, ...(this.options.scales ?? {}) },
-      padding: [8, 8, 0, 0],
+      padding: [8, 20, 0, 0],
       axes: [{ ...axis, size: 24, label: unit, labelSize: unit ? 16 : 0, labelFont: "11px system-ui" }, { ...axis, size: 54, space: 22, values: (u, at) => at.map((v) => (v === null ? "" : number(v, 4))) }],
       series: [{ label: unit || "x", value }, ...lines.map((_, i) => ({
         label: (labels[i] ?? "asked for").slice(0, 40), value, stroke: color(more.colors ? more.colors[i] : i), width: more.width ?? 1.3, alpha: more.alpha ?? 1,
@@ -161,11 +163,11 @@ const area = (edges, row, x, y, base, k) => drawn("polygon", {
 });
 
 // Histograms on common edges, the first one in front.
-export function bars(edges, rows, label, height = 150) {
+export function bars(edges, rows, label, height = 150, unit = "value") {
   const width = 400, base = height - 2, top = Math.max(1e-300, ...rows.flat()), span = edges[edges.length - 1] - edges[0];
   const x = (v) => ((v - edges[0]) / span) * width, y = (v) => 4 + (base - 4) * (1 - v / top);
   return make("div", {}, stretched(width, height, label, rows.map((row, k) => area(edges, row, x, y, base, k)).reverse(),
-    drawn("line", { x1: 0, x2: width, y1: base, y2: base, class: "axis" })), ends(number(edges[0]), number(edges[edges.length - 1])));
+    drawn("line", { x1: 0, x2: width, y1: base, y2: base, class: "axis" })), ends(number(edges[0]), number(edges[edges.length - 1]), unit));
 }
 
 export function forest(rows, width, low, top) {
@@ -175,13 +177,13 @@ export function forest(rows, width, low, top) {
     if (r.lower === null || r.upper === null || r.mean === null) return [];
     const y = high * i + 12;
     return [words(left - 8, y + 4, short(r.name, Math.floor(left / 6.6)), { "text-anchor": "end" }),
-      drawn("line", { x1: x(r.lower), x2: x(r.upper), y1: y, y2: y, stroke: color(0), "stroke-width": 2.5 }),
-      drawn("circle", { cx: x(r.mean), cy: y, r: 4, fill: color(1) })];
+      (r.intervals ?? [[r.lower, r.upper]]).map(([low, top]) => drawn("line", { x1: x(low), x2: x(top), y1: y, y2: y, stroke: color(0), "stroke-width": 2.5 })),
+      drawn("circle", { cx: x(r.mean), cy: y, r: 4, fill: color(1) })].flat();
   });
   const end = rows.length * high + 4;
   const zero = low < 0 && top > 0 ? [drawn("line", { x1: x(0), x2: x(0), y1: 0, y2: end, class: "axis", "stroke-dasharray": "3 3" })] : [];
-  return picture(width, end + 20, "Intervals of 94 % and means", zero, shown, drawn("line", { x1: left, x2: width, y1: end, y2: end, class: "axis" }),
-    words(left, end + 15, number(low)), words(width - 6, end + 15, number(top), { "text-anchor": "end" }));
+  return picture(width, end + 20, "94 % intervals and means", zero, shown, drawn("line", { x1: left, x2: width, y1: end, y2: end, class: "axis" }),
+    words(left, end + 15, number(low)), words((left + width) / 2, end + 15, "value", { "text-anchor": "middle" }), words(width - 6, end + 15, number(top), { "text-anchor": "end" }));
 }
 
 export function pairs(columns, diverged, names, width) {
@@ -220,18 +222,18 @@ export function parallel(rows, width) {
   }));
   const axes = rows.flatMap((r, k) => [drawn("line", { x1: x(k), x2: x(k), y1: 8, y2: 8 + inner, class: "axis" }),
     words(x(k), inner + 24 + 15 * (k % 2), short(r.text, Math.max(6, Math.floor((2 * step) / 6.8))), { "text-anchor": "middle" })]);
-  return picture(width, height, "Ranks of draws that diverged, parameter by parameter", axes, lines);
+  return picture(width, height, "Ranks of divergent draws, parameter by parameter", axes, lines);
 }
 
 export function overlaid(grid, observed, predicted) {
-  if (!grid.length) return make("p", { class: "dim" }, "There are no numbers to show.");
+  if (!grid.length) return make("p", { class: "dim" }, "There is nothing to show.");
   const width = 400, height = 170, span = grid[grid.length - 1] - grid[0] || 1;
   const path = (row) => row.map((p, i) => `${((grid[i] - grid[0]) / span) * width},${3 + (height - 6) * (1 - p)}`).join(" ");
-  return make("div", {}, stretched(width, height, "Distribution functions of observed and predicted values",
+  return make("div", {}, stretched(width, height, "Cumulative distribution of observed and predicted values",
     predicted.map((row) => drawn("polyline", { points: path(row), fill: "none", stroke: color(0), opacity: 0.3 })),
     drawn("line", { x1: 0, x2: width, y1: height - 3, y2: height - 3, class: "axis" }),
     drawn("polyline", { points: path(observed), fill: "none", stroke: color(1), "stroke-width": 2.2 })),
-  ends(number(grid[0]), number(grid[grid.length - 1])), legend(["predicted data sets", "observed"]));
+  ends(number(grid[0]), number(grid[grid.length - 1]), "value"), legend(["predicted datasets", "observed"]));
 }
 
 export function size(bytes) {

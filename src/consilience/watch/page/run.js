@@ -1,12 +1,12 @@
 // The page of one run. It is made once; what is new is put in its places.
 
 import { act, ask, embedded, follow, mayControl, trace } from "./data.js";
-import { advances, bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, ranks, renew, scrolled, size } from "./draw.js";
+import { advances, bars, clock, forest, legend, Lines, make, number, overlaid, pairs, parallel, plural, ranks, renew, scrolled, size } from "./draw.js";
 import { modelPicture } from "./model.js";
 
 export const TONES = {
   converged: "good", completed: "good", converged_with_divergences: "warn", interrupted: "warn", paused: "warn", stale: "bad",
-  not_converged: "bad", chains_disagree: "bad", unreadable: "bad", tuning: "busy", sampling: "busy", starting: "busy", running: "busy",
+  not_converged: "bad", failed: "bad", chains_disagree: "bad", unreadable: "bad", tuning: "busy", sampling: "busy", starting: "busy", running: "busy",
 };
 export const LIVE = ["tuning", "sampling", "starting", "paused", "running", "stale"];
 const COLUMNS = [["mean", "mean"], ["sd", "sd"], ["lower", "hdi 3%"], ["upper", "hdi 97%"], ["mcse_mean", "mcse"], ["ess_bulk", "ess bulk"], ["ess_tail", "ess tail"], ["r_hat", "R-hat"]];
@@ -19,6 +19,8 @@ const shortly = (seconds) => { const time = new Date(1000 * seconds); return day
 
 // With a capital, one full stop, and no marks of code.
 const sentence = (text) => { const plain = (text ?? "").replaceAll("`", "").trim().replace(/\.+$/, ""); return plain ? `${plain[0].toUpperCase()}${plain.slice(1)}. ` : ""; };
+
+const isLarge = (r) => r.parameters * (r.chains ?? 1) > 10000;
 
 export class RunPage {
   constructor(place, name, back) {
@@ -62,7 +64,7 @@ export class RunPage {
     );
     await this.refresh();
     await this.find();
-    const said = (gone) => { this.part.news.textContent = gone ? "The server does not answer; what is here is what it last said." : ""; };
+    const said = (gone) => { this.part.news.textContent = gone ? "The server does not answer. The page shows what it sent last." : ""; };
     // A run from which nothing comes may be stale by now.
     const quiet = () => { said(false); if (LIVE.includes(this.run?.status)) this.refresh(); };
     this.stop = follow(this.name, () => this.refresh(), said, quiet);
@@ -81,10 +83,17 @@ export class RunPage {
       await this.details();
     } catch (error) {
       this.part.news.textContent = error.message;
+      if (!this.run) this.cannotBeRead();
     }
     // The server says how often it can afford to be asked; a slow way to it asks for patience, too.
     const rest = LIVE.includes(this.run?.status) ? Math.max(2500, 5 * (performance.now() - began)) : 300;
     this.resting = setTimeout(() => { this.resting = 0; this.busy = false; if (this.again) this.refresh(); }, Math.min(rest, 8000));
+  }
+
+  // A run of which nothing can be shown: its name and the reason.
+  cannotBeRead() {
+    this.part.head.replaceChildren(make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, this.name), badge("unreadable")));
+    for (const section of this.place.querySelectorAll("section[data-part]")) section.hidden = true;
   }
 
   async details() {
@@ -97,6 +106,8 @@ export class RunPage {
     if (drawn && (run.draws !== this.drawn || run.status !== this.shownStatus)) {
       await this.showTraces();
       // What takes longer comes more seldom while the run goes on.
+      // At the beginning of a run it would take a large share of the little that was computed.
+      this.slowAt ??= live && run.seconds < 10 && isLarge(run) ? now : 0;
       if (!live || !this.slowAt || now - this.slowAt > Math.max(15000, 100 * run.seconds)) {
         this.slowAt = now;
         await Promise.all([this.showSummary(), this.showPairs(), this.showDivergences(), this.showPrior(), this.showLeaveOneOut()]);
@@ -132,33 +143,33 @@ export class RunPage {
       return Math.max(0, total(n - 1) - total(k)) / Math.max(1e-9, p.at[n - 1] - p.at[k]); // counts begin again where the run does
     })() : r.gradients / r.seconds;
     const noise = c && c.ess ? Math.sqrt(1 + (2 * (r.chains ?? 1)) / c.ess) : null;
-    const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} of each chain` : r.chains ? `of each of ${r.chains} chain${r.chains === 1 ? "" : "s"}` : "";
+    const draws = c && c.needed && live && c.needed > r.draws ? `of about ${number(c.needed)} per chain` : r.chains ? `per chain, ${plural(r.chains, "chain")}` : "";
     const left = way.left;
     const figure = (label, value, small, tone) => make("div", {}, make("dt", {}, label), make("dd", { class: tone ?? "" }, value, small ? make("small", {}, small) : null));
     const diverged = r.divergences;
     const figures = [
-      figure("Draws", number(r.draws), draws),
-      figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left${way.of}` : r.last ? `last word ${shortly(r.last)}` : ""),
+      r.draws || live ? figure("Draws", number(r.draws), draws) : null,
+      r.seconds === null ? null : figure("Time", clock(r.seconds), left !== null ? `about ${clock(left)} left${way.of}` : r.last ? `last update ${shortly(r.last)}` : ""),
       c ? figure("Smallest ESS", `${number(c.ess)}${c.target_ess ? ` / ${number(c.target_ess)}` : ""}`, c.ess_name, c.target_ess && c.ess >= c.target_ess ? "good" : "") : null,
-      c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; noise alone ${noise.toFixed(3)}` : ""}${c.passed && c.rhat > c.target_rhat ? `; above ${c.target_rhat} by chance` : ""}`, c.rhat !== null && (c.passed || c.rhat <= c.target_rhat) ? "good" : "bad") : null,
-      figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
-      figure("Gradients", number(r.gradients), Number.isFinite(rate) ? `${number(rate)} a second` : ""),
-      figure("Parameters", number(r.parameters || r.began.dimension), r.began.dimension ? `${number(r.began.dimension)} coordinates` : ""),
+      c ? figure("R-hat", c.rhat === null ? "–" : c.rhat.toFixed(3), `${c.rhat_name}${noise ? `; ${noise.toFixed(3)} by noise alone` : ""}${c.passed && c.rhat > c.target_rhat ? `; above ${c.target_rhat} by chance` : ""}`, c.rhat !== null && (c.passed || c.rhat <= c.target_rhat) ? "good" : "bad") : null,
+      diverged === null ? null : figure("Divergences", number(diverged), diverged && r.draws ? `${number((100 * diverged) / (r.draws * r.chains))} % of draws` : "", diverged ? "warn" : ""),
+      r.gradients === null ? null : figure("Gradients", number(r.gradients), Number.isFinite(rate) ? `${number(rate)} per second` : ""),
+      r.parameters || r.began.dimension ? figure("Parameters", number(r.parameters || r.began.dimension), r.began.dimension ? plural(r.began.dimension, "coordinate") : "") : null,
       r.evidence[0] !== null ? figure("Log evidence", number(r.evidence[0], 5), r.evidence[1] !== null ? `± ${number(r.evidence[1], 2)}` : "") : null,
-      r.memory ? figure("Memory", size(r.memory), [r.began.threads && `${r.began.threads} thread${r.began.threads > 1 ? "s" : ""} for chains`, r.threads && `${r.threads} in all`].filter(Boolean).join(", ")) : null,
+      r.memory ? figure("Memory", size(r.memory), [r.began.threads && `${plural(r.began.threads, "thread")} for chains`, r.threads && `${r.threads} in total`].filter(Boolean).join(", ")) : null,
     ];
     const head = [
       make("div", { class: "head" }, this.back ? make("a", { href: "#", onclick: this.back }, "← all runs") : null, make("h1", {}, r.name), badge(r.status)),
-      make("p", { class: "reason" }, sentence(r.reason), r.promise ? sentence(`this status promises ${r.promise}`) : "", r.help ? sentence(`what would help: ${r.help}`) : "",
-        r.status === "stale" && r.last ? `Its last record is of ${when(r.last)}.` : "", r.skewed ? " The clock of its machine differs from this one's." : ""),
+      make("p", { class: "reason" }, sentence(r.reason), r.promise ? sentence(`this status means ${r.promise}`) : "", r.help ? sentence(`what may help: ${r.help}`) : "",
+        r.status === "stale" && r.last ? `Last record: ${when(r.last)}.` : "", r.skewed ? " Its machine's clock differs from this one's." : ""),
       this.whatIsSeen(r.seen), r.resume ? this.line(r.resume) : null,
     ].filter(Boolean);
     if (live && r.control && mayControl) head.push(this.buttons(r));
     if (live && !embedded && "Notification" in window && Notification.permission === "default") {
-      head.push(make("p", {}, make("button", { "data-action": "notify", onclick: () => Notification.requestPermission().then(() => this.show()) }, "Notify me at the end or at trouble")));
+      head.push(make("p", {}, make("button", { "data-action": "notify", onclick: () => Notification.requestPermission().then(() => this.show()) }, "Notify me when the run ends or needs attention")));
     }
     if (live && way.rows.length) head.push(advances(way.rows));
-    head.push(make("dl", { class: "figures" }, figures));
+    if (figures.some(Boolean)) head.push(make("dl", { class: "figures" }, figures));
     const focused = document.activeElement?.dataset?.action;
     const typed = this.more?.value;
     this.part.head.replaceChildren(...head);
@@ -168,19 +179,19 @@ export class RunPage {
     this.energy(r.energy);
     this.events(r.events);
     const chains = r.chains ?? 0;
-    this.part.legend.replaceChildren(make("ul", { class: "legend", "aria-label": "One chain alone" }, Array.from({ length: Math.min(64, chains) }, (_, i) => make("li", {}, make("button", {
+    this.part.legend.replaceChildren(make("ul", { class: "legend", "aria-label": "Show one chain alone" }, Array.from({ length: Math.min(64, chains) }, (_, i) => make("li", {}, make("button", {
       class: "plain", "aria-pressed": String(this.alone === i), "data-action": `chain${i}`, title: "Show this chain alone, or all again", onclick: () => this.onlyChain(i),
     }, make("i", { class: `swatch${i % 8}` }), `chain ${i}`)))));
     this.about(r);
     if (r.began.model !== this.pictured) {
       this.pictured = r.began.model;
-      this.part.model.replaceChildren(modelPicture(r.began.graph) ?? "", make("pre", { tabindex: 0, "aria-label": "The model in words" }, r.began.model ?? ""));
+      this.part.model.replaceChildren(modelPicture(r.began.graph) ?? "", make("pre", { tabindex: 0, "aria-label": "Model text" }, r.began.model ?? ""));
     }
     this.hide("model", !r.began.model);
     this.hide("predictive", !r.predictive.length || live);
     const regions = r.regions.regions ?? [];
     this.part.regions.replaceChildren(make("p", {}, r.regions.statement ?? ""), regions.length < 2 || regions.every((g) => g.mass === null && !Object.keys(g.place).length) ? "" : make("table", {}, make("tbody", {}, regions.map((g, i) =>
-      make("tr", {}, make("td", {}, `region ${i + 1}`), make("td", {}, g.mass === null ? "unknown share" : `${number(100 * g.mass)} % of the mass`), make("td", { class: "words" }, Object.entries(g.place).map(([n, v]) => `${n} = ${number(v)}`).join(", ")))))));
+      make("tr", {}, make("td", {}, `region ${i + 1}`), make("td", {}, g.mass === null ? "unknown share" : `${number(100 * g.mass)} % of the probability`), make("td", { class: "words" }, Object.entries(g.place).map(([n, v]) => `${n} = ${number(v)}`).join(", ")))))));
     this.hide("regions", !r.regions.statement);
   }
 
@@ -195,7 +206,7 @@ export class RunPage {
     const first = tuning || goal ? 0 : r.began.min_draws ?? 0; // draws of each chain at the first check
     const rows = p.chains.slice(0, 64).map((chain, i) => {
       const failed = p.phase[i] === "failed", bad = last(p.divergences[i]), now = last(what[i]);
-      return [`chain ${chain}`, now, goal || first || Math.max(1, ...what.map(last)), `${number(now)}${goal ? ` of ${tuning && r.began.tune === null ? "at most" : tuning ? "" : "about"} ${number(goal)}`.replace("  ", " ") : ""} ${tuning ? "steps of tuning" : first ? `of ${number(first)} draws to the first check` : "draws"}${bad ? `, ${number(bad)} divergence${bad === 1 ? "" : "s"}` : ""}${failed ? ", left out" : ""}`, failed ? "bad" : bad ? "warn" : ""];
+      return [`chain ${chain}`, now, goal || first || Math.max(1, ...what.map(last)), `${number(now)}${goal ? ` of ${tuning && r.began.tune === null ? "at most" : tuning ? "" : "about"} ${number(goal)}`.replace("  ", " ") : ""} ${tuning ? "tuning steps" : first ? `of ${number(first)} draws to the first check` : "draws"}${bad ? `, ${plural(bad, "divergence")}` : ""}${failed ? ", left out" : ""}`, failed ? "bad" : bad ? "warn" : ""];
     });
     if (!goal || r.status === "stale") return { ...none, rows };
     const of = (i) => Math.min(...what.filter((_, k) => p.phase[k] !== "failed").map((row) => row[i] ?? 0));
@@ -208,7 +219,7 @@ export class RunPage {
   // Said once for each end, and for trouble, where the browser was asked for it.
   notify(r) {
     const trouble = r.status === "stale" || Boolean(r.seen), over = !LIVE.includes(r.status);
-    const now = over ? `ended: ${r.status.replaceAll("_", " ")}` : trouble ? (r.seen ? `R-hat of ${r.seen.name} is ${r.seen.rhat.toFixed(2)}` : "nothing comes from the run") : "";
+    const now = over ? `ended: ${r.status.replaceAll("_", " ")}` : trouble ? (r.seen ? `R-hat of ${r.seen.name} is ${r.seen.rhat.toFixed(2)}` : "no update from the run") : "";
     if (this.notified === false) { this.notified = over ? now : ""; return; } // what was over when the page came is no news
     if (!now || now === this.notified || (trouble && !over && this.notified)) return;
     this.notified = now;
@@ -244,6 +255,7 @@ export class RunPage {
     };
     const shape = ([name, lengths]) => `${name.slice(0, 100)}: ${lengths.join(" × ") || "a number"}`;
     const known = { ...r.about, seed: r.seed, host: r.began.host, process: r.began.process && String(r.began.process), processor_time: r.processor, data: Object.entries(r.observed ?? {}).map(shape).join("; ") || null, digest_of_the_model: r.began.digest };
+    this.hide("about", Object.values(known).every((v) => v === undefined || v === null));
     this.part.about.replaceChildren(make("table", {}, make("tbody", {}, Object.entries(known).filter(([, v]) => v !== undefined && v !== null).map(([name, value]) =>
       make("tr", {}, make("th", { scope: "row" }, name.replaceAll("_", " ")), make("td", { class: "words" }, spoken(name, value)))))));
   }
@@ -253,12 +265,12 @@ export class RunPage {
       try { await act(action, amount); this.part.news.textContent = `Asked for: ${action}.`; } catch (error) { this.part.news.textContent = error.message; }
       this.refresh(true);
     };
-    this.more = make("input", { type: "number", min: 1, value: 2000, "aria-label": "More effective draws" });
+    this.more = make("input", { type: "number", min: 1, value: 2000, "aria-label": "Additional ESS" });
     const paused = r.status === "paused";
     return make("div", { class: "controls", role: "group", "aria-label": "Control of the run" },
       make("button", { "data-action": "pause", onclick: () => said(paused ? "resume" : "pause") }, paused ? "Resume" : "Pause"),
       make("button", { "data-action": "stop", onclick: () => { if (confirm("Stop the run? It ends with the draws it has.")) said("stop"); } }, "Stop"),
-      this.more, make("button", { "data-action": "more", onclick: () => said("more", Number(this.more.value)) }, "more effective draws"));
+      this.more, make("button", { "data-action": "more", onclick: () => said("more", Number(this.more.value)) }, "Add to target ESS"));
   }
 
   over(p) {
@@ -275,32 +287,33 @@ export class RunPage {
       if (told) lines.show(p.at, rows, p.chains.map((c) => `chain ${c}`));
     }
     const last = (row) => row[row.length - 1];
-    renew(this.part.tuning.lastChild, this.metric(this.run.metric) ?? "", scrolled("Where the chains are", make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
-      make("tbody", {}, p.chains.slice(0, 64).map((c, i) => make("tr", {}, [c, p.phase[i], last(p.done[i]), last(p.draws[i]), last(p.divergences[i]), number(last(p.step_size[i])), number(last(p.tree_depth[i]))].map((v) => make("td", {}, String(v)))))))));
+    renew(this.part.tuning.lastChild, this.metric(this.run.metric) ?? "", scrolled("State of the chains", make("table", {}, make("thead", {}, make("tr", {}, ["chain", "phase", "steps", "draws", "diverged", "step size", "depth"].map((t) => make("th", {}, t)))),
+      make("tbody", {}, p.chains.slice(0, 64).map((c, i) => make("tr", {}, [c, p.phase[i], number(last(p.done[i])), number(last(p.draws[i])), number(last(p.divergences[i])), number(last(p.step_size[i])), number(last(p.tree_depth[i]))].map((v) => make("td", {}, String(v)))))))));
   }
 
   metric(m) {
     if (!m) return null;
     const ends = (some) => some.map(([name, scale]) => `${name.slice(0, 60)} ${number(scale)}`).join(", ");
-    const form = m.directions ? `a scale for each coordinate and ${m.directions} direction${m.directions > 1 ? "s" : ""} more` : "a scale for each coordinate";
-    return make("p", { class: "dim metric" }, `The metric is ${form}${m.whitened ? ", in coordinates that the curvature gave" : ""}. Smallest scales: ${ends(m.smallest)}; largest: ${ends(m.largest)}.`);
+    const form = m.directions ? `one scale per coordinate and ${plural(m.directions, "further direction")}` : "one scale per coordinate";
+    return make("p", { class: "dim metric" }, `Mass matrix: ${form}${m.whitened ? ", in coordinates whitened by the curvature" : ""}. Smallest scales: ${ends(m.smallest)}. Largest: ${ends(m.largest)}.`);
   }
 
   energy(e) {
     this.hide("energy", !e);
     if (!e) return;
     const low = e.bfmi.filter((b) => b < 0.3).length;
-    this.part.energy.replaceChildren(bars(e.edges, [e.energy, e.changes], "Histograms of energy and of its changes"), legend(["energy about its mean", "changes between draws"]),
-      make("p", { class: low ? "bad" : "dim" }, `BFMI of the chains: ${e.bfmi.map((b) => number(b, 2)).join(", ")}${low ? "; below 0.3 chains move too slowly between energies" : ""}`));
+    this.part.energy.replaceChildren(bars(e.edges, [e.energy, e.changes], "Histograms of energy and of its changes", 150, "energy"), legend(["energy minus its mean", "change between draws"]),
+      make("p", { class: low ? "bad" : "dim" }, `BFMI by chain: ${e.bfmi.map((b) => number(b, 2)).join(", ")}.${low ? " Below 0.3, chains move too slowly between energy levels." : ""}`));
   }
 
   events(events) {
-    const say = { began: (e) => (e.resumed ? "went on from its checkpoint" : "began"), restarted: () => "began again", moved: (e) => `chain ${e.chain} goes on elsewhere`, lost: (e) => `chain ${e.chain} left out`, ended: (e) => `ended: ${e.status}` };
+    const say = { began: (e) => (e.resumed ? "resumed from its checkpoint" : "started"), restarted: () => "restarted", moved: (e) => `chain ${e.chain} moved to another worker`, lost: (e) => `chain ${e.chain} left out`, ended: (e) => `ended: ${e.status.replaceAll("_", " ")}` };
     const rows = [...events.filter((e) => e.time).map((e) => [when(e.time), say[e.kind](e), e.reason ?? ""]), ...this.run.notes.map((n) => ["", "note", n])];
-    const restarts = events.some((e) => e.kind === "restarted") ? [] : this.run.restarts.map((n) => ["", "began again", n]);
+    const restarts = events.some((e) => e.kind === "restarted") ? [] : this.run.restarts.map((n) => ["", "restarted", n]);
     rows.push(...restarts);
     this.hide("events", !rows.length);
-    renew(this.part.events, scrolled("Table of events", make("table", {}, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, t ? make("td", {}, t) : "", make("td", { class: "words", colspan: t ? 1 : 2 }, what), make("td", { class: "words" }, why)))))));
+    const told = (what, why) => `${what}${why ? `: ${why.replaceAll("`", "")}` : ""}`;
+    renew(this.part.events, scrolled("Table of events", make("table", { class: "events" }, make("tbody", {}, rows.map(([t, what, why]) => make("tr", {}, make("td", {}, t), make("td", { class: "words" }, told(what, why))))))));
   }
 
   async find() {
@@ -320,7 +333,7 @@ export class RunPage {
   offer(found, more) {
     this.part.found.replaceChildren(...found.map((element) => make("li", {}, make("button", {
       "aria-pressed": String(this.chosen.some((c) => key(c) === key(element))), title: element.text.slice(0, 300), onclick: (event) => this.choose(element, event.currentTarget),
-    }, element.text.slice(0, 120)))), more ? make("li", { class: "dim" }, "… and more: search for their names") : "", found.length ? "" : make("li", {}, "none has such a name"));
+    }, element.text.slice(0, 120)))), more ? make("li", { class: "dim" }, "… and more: type to search") : "", found.length ? "" : make("li", {}, "No parameter matches."));
   }
 
   async choose(element, button) {
@@ -341,7 +354,7 @@ export class RunPage {
       const [chains, points] = t.shape;
       let card = this.traces.get(key(element));
       if (!card) {
-        const lines = new Lines(`Trace of ${element.text.slice(0, 300)}; a drag zooms in, two clicks zoom out`, 150, { unit: "draw" });
+        const lines = new Lines(`Trace of ${element.text.slice(0, 300)}. Drag to zoom in, double-click to zoom out.`, 150, { unit: "draw" });
         lines.alone = this.alone;
         card = { lines, said: make("span", {}), side: make("div", {}) };
         card.element = make("article", { class: "trace", "aria-label": element.text }, make("header", {}, make("h3", { title: element.text.slice(0, 300) }, element.text), card.said), lines.element, card.side);
@@ -349,9 +362,9 @@ export class RunPage {
       }
       card.data = [t, chains, points];
       const last = (row) => row[row.length - 1];
-      const odd = t.finite < t.size ? ` · ${t.size - t.finite} draws are not finite` : "";
-      card.said.textContent = `R-hat ${last(t.r_hat)?.toFixed(3) ?? "–"} · ESS ${number(last(t.ess_bulk))} bulk, ${number(last(t.ess_tail))} tail · mean ${number(t.mean)} · sd ${number(t.sd)}${odd}${t.step > 1 ? ` · of every ${t.step}. draw` : ""}`;
-      card.side.replaceChildren(ranks(t.ranks, `Ranks of ${element.text} by chain; flat where chains agree`));
+      const odd = t.finite < t.size ? ` · ${plural(t.size - t.finite, "draw")} not finite` : "";
+      card.said.textContent = `R-hat ${last(t.r_hat)?.toFixed(3) ?? "–"} · ESS ${number(last(t.ess_bulk))} bulk, ${number(last(t.ess_tail))} tail · mean ${number(t.mean)} · sd ${number(t.sd)}${odd}${t.step > 1 ? ` · one draw in ${t.step}` : ""}`;
+      card.side.replaceChildren(ranks(t.ranks, `Ranks of ${element.text} by chain: flat if the chains agree`));
       return card;
     });
     this.part.parameters.replaceChildren(...cards.map((card) => card.element));
@@ -387,13 +400,13 @@ export class RunPage {
       const target = asked && asked < 3 * most ? asked : null; // else what is there would be one flat line
       lines.show(x, [...some.map(([, t]) => t[what]), ...(target ? [x.map(() => target)] : [])], some.map(([e]) => e.text),
         { points: true, colors: [...some.map((_, i) => i), 6], dashes: [...some.map(() => undefined), [5, 5]] });
-      this.part[name].replaceChildren(legend([...some.map(([e]) => e.text.slice(0, 60)), ]), make("p", { class: "dim" }, checks.length ? `${checks.length} checks by the run so far; ${target ? "the line of dashes is what is asked for" : asked ? `${number(asked)} are asked for` : "nothing is asked for"}.` : ""));
+      this.part[name].replaceChildren(legend([...some.map(([e]) => e.text.slice(0, 60)), ]), make("p", { class: "dim" }, checks.length ? `${plural(checks.length, "convergence check")} so far.${target ? " The dashed line is the target." : asked ? ` The target is ${number(asked)}.` : ""}` : ""));
     }
   }
 
   async showSummary() {
     const found = await ask("summary", { run: this.name });
-    this.rows = found.names.map((name, i) => ({ name, element: { text: name, variable: found.keys[i][0], place: found.keys[i][1] }, ...Object.fromEntries(COLUMNS.map(([c]) => [c, found.columns[c][i]])) }));
+    this.rows = found.names.map((name, i) => ({ name, element: { text: name, variable: found.keys[i][0], place: found.keys[i][1] }, intervals: found.intervals?.[name], ...Object.fromEntries(COLUMNS.map(([c]) => [c, found.columns[c][i]])) }));
     this.total = found.total;
     this.step = found.step;
     this.table();
@@ -404,7 +417,7 @@ export class RunPage {
     const low = Math.min(...numbers.map((r) => r.lower)), top = Math.max(...numbers.map((r) => r.upper));
     const two = width > 860 && some.length > 10, half = two ? Math.ceil(some.length / 2) : some.length;
     const drawings = numbers.length ? [some.slice(0, half), some.slice(half)].filter((part) => part.length).map((part) => forest(part, Math.min(640, two ? width / 2 - 12 : width), low, top)) : [];
-    this.part.forest.replaceChildren(make("div", { class: "beside" }, drawings), numbers.length ? "" : make("p", { class: "dim" }, "Nothing to draw."), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")}; those in the worst states first.`) : "");
+    this.part.forest.replaceChildren(make("div", { class: "beside" }, drawings), numbers.length ? "" : make("p", { class: "dim" }, "Nothing to draw."), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")} parameters, the worst first.`) : "");
   }
 
   table() {
@@ -422,12 +435,12 @@ export class RunPage {
     this.part.summary.replaceChildren(scrolled("Table of the summary", make("table", {},
       make("thead", {}, make("tr", {}, [["name", "parameter"], ...COLUMNS].map(heading))),
       make("tbody", {}, shown.map((r) => make("tr", {}, make("td", { title: r.name.slice(0, 300) }, r.name.slice(0, 200)), COLUMNS.map(([c]) => make("td", { class: tone(c, r[c]) }, cell(c, r[c])))))))),
-    make("p", { class: "dim" }, `${shown.length} of ${(this.total ?? 0).toLocaleString("en")} rows${this.total > this.rows.length ? `; the first ${this.rows.length.toLocaleString("en")} are sorted and filtered here, all are found by the search above` : ""}${this.step > 1 ? `; of one draw in ${this.step}, so effective draws are at least these` : ""}`));
+    make("p", { class: "dim" }, `${shown.length.toLocaleString("en")} of ${plural(this.total ?? 0, "row")}${this.total > this.rows.length ? `. Sorting and filtering cover the first ${this.rows.length.toLocaleString("en")}; the search above finds all` : ""}${this.step > 1 ? `. Computed from one draw in ${this.step}, so the ESS values are lower bounds` : ""}`));
   }
 
   async showPairs() {
     const chosen = this.chosen.slice(0, 4);
-    if (chosen.length < 2) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, "Choose two parameters or more.")); return; }
+    if (chosen.length < 2) { this.part.pairs.replaceChildren(make("p", { class: "dim" }, "Choose two or more parameters.")); return; }
     try {
       const found = await ask("pairs", { run: this.name, of: JSON.stringify(chosen.map((c) => [c.variable, c.place])) });
       this.part.pairs.replaceChildren(pairs(found.columns, found.diverged, chosen.map((c) => c.text), this.widthOf("pairs")));
@@ -443,8 +456,8 @@ export class RunPage {
       try {
         const found = await ask("prior", { run: this.name, of: JSON.stringify([element.variable, element.place]) });
         if (!found.edges.length) continue;
-        told.append(bars(found.edges, [found.posterior, found.prior], `Densities of ${element.text} by the prior and by the posterior`, 100));
-        if (found.inside < 0.99) told.append(make("p", { class: "dim" }, `${number(100 * found.inside, 2)} % of the prior is shown.`));
+        told.append(bars(found.edges, [found.posterior, found.prior], `Prior and posterior density of ${element.text}`, 100));
+        if (found.inside < 0.99) told.append(make("p", { class: "dim" }, `The plot shows ${number(100 * found.inside, 2)} % of the prior.`));
         cards.push(told);
       } catch { /* the prior has it under no such name, or the file not at all */ }
     }
@@ -457,8 +470,8 @@ export class RunPage {
     this.hide("loo", false);
     try {
       const l = await ask("loo", { run: this.name });
-      this.part.loo.replaceChildren(make("p", {}, `Expected log predictive density ${number(l.elpd, 5)} ± ${number(l.error, 3)}, ${number(l.parameters)} effective parameters, of ${number(l.observations)} observations${l.step > 1 ? `, by one draw in ${l.step}` : ""}.`),
-        make("p", { class: l.bad ? "bad" : "dim" }, l.bad ? `Of ${l.bad} the weights are not known (Pareto's shape above 0.7): ${l.worst.filter(([, k]) => k > 0.7).map(([n, k]) => `${n.slice(0, 60)} ${number(k, 2)}`).join(", ")}. Fit without these, or take a model with heavier tails.` : `The weights of all are known: Pareto's shape is ${number(l.worst[0][1], 2)} at most.`));
+      this.part.loo.replaceChildren(make("p", {}, `Expected log predictive density (elpd) ${number(l.elpd, 5)} ± ${number(l.error, 3)} for ${plural(l.observations, "observation")}, with ${number(l.parameters)} effective parameters${l.step > 1 ? `, from one draw in ${l.step}` : ""}.`),
+        make("p", { class: l.bad ? "bad" : "dim" }, l.bad ? `The estimate is unreliable for ${plural(l.bad, "observation")} (Pareto k above 0.7): ${l.worst.filter(([, k]) => k > 0.7).map(([n, k]) => `${n.slice(0, 60)} ${number(k, 2)}`).join(", ")}. Refit without them, or use a model with heavier tails.` : `No Pareto k is above 0.7 (the largest is ${number(l.worst[0][1], 2)}), so the estimate is reliable.`));
     } catch (error) { this.part.loo.replaceChildren(make("p", { class: "dim" }, error.message)); }
   }
 
@@ -468,6 +481,6 @@ export class RunPage {
     this.hide("divergences", !found.count || !some.length);
     if (!found.count || !some.length) return;
     const strong = some.filter((r) => Math.abs(r.shift) > 3).map((r) => `${r.text} is ${r.shift < 0 ? "small" : "large"}`);
-    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${found.count} draws diverged; from bottom to top each line has the ranks of one. `, strong.length ? `They lie where ${strong.slice(0, 3).join(", ")}.` : "They lie where other draws do."));
+    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${plural(found.count, "divergent draw")}. Each line shows the ranks of one draw, the lowest at the bottom. `, strong.length ? `Divergent draws lie where ${strong.slice(0, 3).join(", ")}.` : "Divergent draws lie where the other draws do."));
   }
 }
