@@ -210,12 +210,8 @@ class PythonOp:
     def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **keywords: Any) -> Any:
         """The results for some inputs: one tensor, or a list where there are several.
 
-        Parameters
-        ----------
-        name : str, optional
-            Of the result; of several, with their number behind it.
-        return_list : bool, default False
-            Whether a single result comes in a list too.
+        name: Of the result; of several, with their number behind it.
+        return_list: Whether a single result comes in a list too.
         """
         made = self.make_node(*inputs, **keywords)
         if not isinstance(made, Apply):
