@@ -189,6 +189,8 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
         """Sum of all, in
         Note: this order.
 
+            total += x
+
         x, rest (TensorLike): First operand,
             of any rank.
         y: Words.
@@ -209,6 +211,8 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
     told = shared_parameters.filled(f, f.__doc__ or "")
     assert told == inspect.cleandoc("""Sum of all, in
         Note: this order.
+
+            total += x
 
         Parameters
         ----------

@@ -185,7 +185,7 @@ def in_sections(text: str, names: Set[str], notes: Mapping[str, Any] | None, def
     if _FULL.search(text):
         return text
     sections: dict[str, list[str]] = {"": []}
-    title, folded, lines = "", "", text.split("\n")
+    title, folded, lines = "", "none", text.split("\n")
     for place, line in enumerate(lines):
         if line.startswith(">>> "):
             rest = lines[place:]
