@@ -24,7 +24,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from functools import cache
 from types import FunctionType
 from typing import Any, Final
@@ -177,7 +177,7 @@ def _without_margin(text: str) -> str:
     return body.replace(f"\n{margin}", "\n").strip() if margin.isspace() else inspect.cleandoc(text)
 
 
-def in_sections(text: str, names: Set[str], notes: Mapping[str, Any] | None, defaults: Mapping[str, Any]) -> str:
+def in_sections(text: str, names: set[str], notes: Mapping[str, Any] | None, defaults: Mapping[str, Any]) -> str:
     """A docstring of the shorter form in numpydoc's; a docstring in that form as it is.
 
     `names`: the parameters, "Returns" and "Yields". `notes`: annotations; with None, types are those written out.
@@ -269,7 +269,7 @@ def _default(value: Any) -> str:
     return ", optional" if value is None else f", default {value!r}"
 
 
-def _shared(names: str, defaults: dict[str, Any]) -> str:
+def _shared(names: str, defaults: Mapping[str, Any]) -> str:
     """The entries of a line; neighbours that mean the same share one."""
     heads: list[tuple[str, str]] = []
     for key in names.split(", "):
