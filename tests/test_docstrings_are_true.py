@@ -189,6 +189,8 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
         """Sum of all, in
         Note: this order.
 
+            total += x
+
         x, rest (TensorLike): First operand,
             of any rank.
         y: Words.
@@ -196,6 +198,8 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
         Returns: The sum.
         Raises ShapeError: If the shapes differ.
         See np.sum, prod: Others.
+        References: Higham (1993), The accuracy
+            of summation.
 
         Notes
         -----
@@ -207,6 +211,8 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
     told = shared_parameters.filled(f, f.__doc__ or "")
     assert told == inspect.cleandoc("""Sum of all, in
         Note: this order.
+
+            total += x
 
         Parameters
         ----------
@@ -231,6 +237,11 @@ def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
         See Also
         --------
         np.sum, prod : Others.
+
+        References
+        ----------
+        Higham (1993), The accuracy
+        of summation.
 
         Notes
         -----

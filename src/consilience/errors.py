@@ -57,7 +57,13 @@ class _Shown(Exception):
 class ConsilienceError(_Shown):
     """Base of all errors raised by this library.
 
-    See ConsilienceWarning: Base of all warnings.
+    See Also
+    --------
+    ConsilienceWarning : Base of all warnings.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> try:
     ...     pm.Normal.dist(0.0, -1.0)
     ... except pm.ConsilienceError as error:
@@ -73,7 +79,12 @@ class GraphError(ConsilienceError):
 class ShapeError(GraphError, ValueError):
     """Lengths of axes that do not fit together.
 
-    See ConsilienceError: Base of all errors.
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
     >>> import consilience as pm, consilience.tensor as pt
     >>> try:
     ...     pt.dot([1.0, 2.0], [1.0, 2.0, 3.0])
@@ -102,7 +113,12 @@ class UnusedInputError(GraphError, ValueError):
 class DisconnectedInputError(GraphError, ValueError):
     """A derivative with respect to something that the cost does not depend on.
 
-    See grad: Raises it.
+    See Also
+    --------
+    grad : Raises it.
+
+    Examples
+    --------
     >>> import consilience as pm, consilience.tensor as pt
     >>> from consilience.gradient import DisconnectedInputError
     >>> x, y = pt.dscalars("x", "y")
@@ -117,7 +133,12 @@ class DisconnectedInputError(GraphError, ValueError):
 class NullTypeGradError(GraphError, TypeError):
     """A derivative passes a place where it was declared undefined.
 
-    See undefined_grad: Declares a derivative undefined.
+    See Also
+    --------
+    undefined_grad : Declares a derivative undefined.
+
+    Examples
+    --------
     >>> import consilience as pm, consilience.tensor as pt
     >>> from consilience.gradient import NullTypeGradError, undefined_grad
     >>> x = pt.dscalar("x")
@@ -136,7 +157,12 @@ class MissingRuleError(GraphError, NotImplementedError):
 class ArgumentError(ConsilienceError, TypeError, ValueError):
     """A public function was given an argument that it cannot take; the message names it.
 
-    See ConsilienceError: Base of all errors.
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
     >>> import consilience as pm, consilience.tensor as pt
     >>> try:
     ...     pt.sum([1.0, 2.0], axis=0.5)
@@ -149,7 +175,12 @@ class ArgumentError(ConsilienceError, TypeError, ValueError):
 class GradientError(ConsilienceError, ArithmeticError):
     """A derivative differs from the one found by differences of values.
 
-    See verify_grad: Raises it.
+    See Also
+    --------
+    verify_grad : Raises it.
+
+    Examples
+    --------
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import GradientError, verify_grad
     >>> try:
@@ -213,7 +244,13 @@ class NativeError(ConsilienceError):
 class ModelError(ConsilienceError, ValueError):
     """A model that is not well formed.
 
-    See ConsilienceError: Base of all errors.
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> try:
     ...     pm.Normal("x")
     ... except pm.ModelError as error:
@@ -225,7 +262,13 @@ class ModelError(ConsilienceError, ValueError):
 class ParameterError(ModelError):
     """A distribution parameter lies outside its range.
 
-    See SupportError: For observed values.
+    See Also
+    --------
+    SupportError : For observed values.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> try:
     ...     pm.Normal.dist(0.0, -1.0)
     ... except pm.ParameterError as error:
@@ -237,7 +280,13 @@ class ParameterError(ModelError):
 class SupportError(ModelError):
     """An observed value lies outside the support of its distribution.
 
-    See ParameterError: For parameters.
+    See Also
+    --------
+    ParameterError : For parameters.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> with pm.Model():
     ...     try:
     ...         pm.Exponential("y", 1.0, observed=[-1.0])
@@ -250,7 +299,13 @@ class SupportError(ModelError):
 class SamplingError(ConsilienceError):
     """A run cannot start or go on.
 
-    See InitialPointError: Where no starting point is found.
+    See Also
+    --------
+    InitialPointError : Where no starting point is found.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     try:
@@ -264,7 +319,13 @@ class SamplingError(ConsilienceError):
 class InitialPointError(SamplingError, ValueError):
     """No starting point with a finite log density was found.
 
-    See Model: `debug` tells where a density is not finite.
+    See Also
+    --------
+    Model : `debug` tells where a density is not finite.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", initval=1.0)
     ...     y = pm.Potential("y", float("-inf") * x**2)
@@ -287,7 +348,13 @@ class WorkerLostError(SamplingError):
 class StorageError(ConsilienceError):
     """A file or directory of results cannot be written or read.
 
-    See resume: Reads checkpoints.
+    See Also
+    --------
+    resume : Reads checkpoints.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> try:
     ...     pm.resume("no_such_file", model=pm.Model())
     ... except pm.StorageError as error:
@@ -313,7 +380,13 @@ class MissingPackageError(ConsilienceError, ImportError):
 class ConsilienceWarning(_Shown, UserWarning):
     """Base of all warnings issued by this library.
 
-    See ConsilienceError: Base of all errors.
+    See Also
+    --------
+    ConsilienceError : Base of all errors.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> issubclass(pm.ConvergenceWarning, pm.ConsilienceWarning)
     True
     """
@@ -322,7 +395,12 @@ class ConsilienceWarning(_Shown, UserWarning):
 class ConvergenceWarning(ConsilienceWarning):
     """The draws of a run should not be used yet.
 
-    See ConsilienceWarning: Base of all warnings.
+    See Also
+    --------
+    ConsilienceWarning : Base of all warnings.
+
+    Examples
+    --------
     >>> import warnings
     >>> import consilience as pm
     >>> with warnings.catch_warnings(record=True) as told, pm.Model():
@@ -337,7 +415,12 @@ class ConvergenceWarning(ConsilienceWarning):
 class ImputationWarning(ConsilienceWarning):
     """Observed data have missing values, which become a free variable.
 
-    See ConsilienceWarning: Base of all warnings.
+    See Also
+    --------
+    ConsilienceWarning : Base of all warnings.
+
+    Examples
+    --------
     >>> import warnings
     >>> import consilience as pm
     >>> with warnings.catch_warnings(record=True) as told, pm.Model() as model:
@@ -351,8 +434,14 @@ class ImputationWarning(ConsilienceWarning):
 class ImplicitFreezeWarning(ConsilienceWarning):
     """Draws of the trace are used for a variable although something that it depends on has changed.
 
-    See resampled_variables: Tells what is drawn anew, and why.
-    See sample_posterior_predictive: Warns so.
+    See Also
+    --------
+    resampled_variables : Tells what is drawn anew, and why.
+    sample_posterior_predictive : Warns so.
+
+    Examples
+    --------
+    >>> import consilience as pm
     >>> issubclass(pm.ImplicitFreezeWarning, pm.ConsilienceWarning)
     True
     """

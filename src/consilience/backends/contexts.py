@@ -30,22 +30,14 @@ _versions = itertools.count(1)
 class Context:
     """Values of shared slots. Thread-safe; a value not set here is looked up in `parent`.
 
-    Parameters
-    ----------
-    parent : Context, optional
-        Context whose values show through where this one has none.
+    parent: Context whose values show through where this one has none.
 
     Attributes
     ----------
     updating
         Lock held by whoever computes new values from old ones, such as a function with updates.
 
-    See Also
-    --------
-    shared : A value in the context that is there by default.
-
-    Examples
-    --------
+    See shared: A value in the context that is there by default.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pm.shared(2.0)
     >>> own = pt.Context()
@@ -171,34 +163,17 @@ def shared(
 ) -> Node:
     """A shared slot that starts with `value` in the default context; for a generator of NumPy's a random key.
 
-    Parameters
-    ----------
-    value : array_like or Generator
-        First value: an array or a number.
+    value: First value: an array or a number.
     name : ...
-    strict : bool, default False
-        Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
-    allow_downcast : bool, optional
-        Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
-    shape : tuple of int, optional
-        Lengths that stay fixed; None in it lets a length change with the value, as all do by default.
-    borrow : bool, default False
-        Accepted, without effect: values are copied.
-
-    Returns
-    -------
-    TensorVariable
-        A tensor whose value functions read anew at each call.
-
-    See Also
-    --------
-    In : An input with settings of its own.
-    Out : An output.
-    Mode : How a function is compiled.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    strict: Accepted, as is `borrow`: later values are converted where their kind allows it, and values are copied.
+    allow_downcast: Accepted, as is `borrow`: later values are converted where their kind allows it, and values are
+        copied.
+    shape: Lengths that stay fixed; None in it lets a length change with the value, as all do by default.
+    borrow: Accepted, without effect: values are copied.
+    Returns: A tensor whose value functions read anew at each call.
+    See In: An input with settings of its own.
+    See Out: An output.
+    See Mode: How a function is compiled.
     >>> x = pt.shared(2.0)
     >>> square = pt.function([], x**2)
     >>> x.set_value(3.0)

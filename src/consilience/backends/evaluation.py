@@ -26,28 +26,12 @@ Array: TypeAlias = npt.NDArray[Any]
 def eval(expression: Node, inputs_to_values: Mapping[Node | str, npt.ArrayLike] | None = None, **options: Any) -> Array:
     """The value of one expression.
 
-    Parameters
-    ----------
-    expression : TensorVariable
-        The expression.
-    inputs_to_values : mapping of TensorVariable or str to array_like, optional
-        Values of inputs, or of any expressions within, by node or by name. A node that the expression does not depend
-        on is passed over.
-    **options : object
-        As for `function`; `on_unused_input` is "ignore" here.
-
-    Returns
-    -------
-    ndarray
-        An array; random variables without a value are drawn, anew at every call.
-
-    See Also
-    --------
-    function : Compile expressions.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    expression: The expression.
+    inputs_to_values: Values of inputs, or of any expressions within, by node or by name. A node that the expression
+        does not depend on is passed over.
+    **options: As for `function`; `on_unused_input` is "ignore" here.
+    Returns (ndarray): An array; random variables without a value are drawn, anew at every call.
+    See function: Compile expressions.
     >>> x = pt.dscalar("x")
     >>> pt.eval(x**2, {x: 3.0}).item()
     9.0

@@ -89,26 +89,12 @@ class Function(Inspected):
     Re-entrant: any number of threads may call it at once. Values of shared variables come from `context`. A function
     with updates gives them new values, all at one moment, once its results are there; such calls wait for each other.
 
-    Parameters
-    ----------
-    request : Request
-        What was compiled.
-    mode : Mode
-        How the function is compiled; `pm.get_mode` lists the words.
-    context : Context, optional
-        Values of shared variables to use.
-    allow_downcast : bool, optional
-        Whether inputs may lose digits.
-    profile : FunctionProfile, optional
-        Times, if they were asked for.
-
-    See Also
-    --------
-    function : Compile expressions.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    request: What was compiled.
+    mode: How the function is compiled; `pm.get_mode` lists the words.
+    context: Values of shared variables to use.
+    allow_downcast: Whether inputs may lose digits.
+    profile: Times, if they were asked for.
+    See function: Compile expressions.
     >>> x = pt.dscalar("x")
     >>> square = pt.function([x], x**2)
     >>> square(3.0).item()
@@ -524,75 +510,42 @@ def function(
 ) -> Function:
     """Compile expressions to a function of arrays.
 
-    Parameters
-    ----------
-    inputs : sequence of TensorVariable or In
-        Symbolic variables in the order of the call; other expressions too, whose values are then given; `In` for a
+    inputs: Symbolic variables in the order of the call; other expressions too, whose values are then given; `In` for a
         default value or a name; sparse variables, for which SciPy's sparse matrices are given.
-    outputs : Outputs, optional
-        An expression, a list or a dict of expressions; results come in the same form, SciPy's matrices for sparse ones.
-        None: the function is called for its updates and returns None.
-    mode : Mode or str, optional
-        "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph. "FAST_COMPILE": the graph as
+    outputs: An expression, a list or a dict of expressions; results come in the same form, SciPy's matrices for sparse
+        ones. None: the function is called for its updates and returns None.
+    mode: "FAST_RUN" (the default; also "NUMBA"): machine code of the simplified graph. "FAST_COMPILE": the graph as
         written, computed by NumPy. "PY": simplified, by NumPy. "C": simplified, through the system's C compiler. "JAX":
         through XLA. "PYTORCH": by PyTorch's operations. "nan_guard": results with NaN or infinity raise NotFiniteError,
         which names where they come from. "debug": every value is compared with NumPy's, which DebugModeError tells.
-    updates : Pairs, optional
-        Shared variable -> expression of its next value, of its dtype and shape; a dict or pairs. All expressions see
-        the values before the call.
-    givens : Pairs, optional
-        Variable -> what stands in its place, of the same type; a dict or pairs. All places are filled at once:
+    updates: Shared variable -> expression of its next value, of its dtype and shape; a dict or pairs. All expressions
+        see the values before the call.
+    givens: Variable -> what stands in its place, of the same type; a dict or pairs. All places are filled at once:
         replacements are not searched for further ones, so {a: b, b: a} exchanges.
-    no_default_updates : bool or sequence of TensorVariable, default False
-        Accepted; there are neither default updates nor operations in place, and values are always checked.
-    accept_inplace : bool, default False
-        Accepted; there are neither default updates nor operations in place, and values are always checked.
+    no_default_updates: Accepted; there are neither default updates nor operations in place, and values are always
+        checked.
+    accept_inplace: Accepted; there are neither default updates nor operations in place, and values are always checked.
     name : ...
-    rebuild_strict : bool, default True
-        False: `givens` may have other dtypes and are converted.
-    allow_input_downcast : bool, optional
-        True: values are converted whatever is lost. None, False: arrays only to dtypes that hold all their values; None
-        also rounds Python's floats to float32.
-    profile : bool or FunctionProfile, optional
-        True: `function.profile` knows the times of compilation and calls.
-    on_unused_input : Unused, optional
-        "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on.
-    trust_input : bool, default False
-        Accepted; there are neither default updates nor operations in place, and values are always checked.
-    backend : str, optional
-        In place of `mode`: "llvm" (machine code), "c" (C) or "reference" (NumPy).
-    context : Context, optional
-        Where shared variables take their values; the default context if not given.
-    random_key : TensorVariable, optional
-        Shared random key with which random variables that are no inputs are drawn, and which is updated, at every call;
-        None makes one with a fresh seed.
-    plan : bool or int, default True
-        False: products and other dear values are computed in the order in which they are written, where machine code
+    rebuild_strict: False: `givens` may have other dtypes and are converted.
+    allow_input_downcast: True: values are converted whatever is lost. None, False: arrays only to dtypes that hold all
+        their values; None also rounds Python's floats to float32.
+    profile: True: `function.profile` knows the times of compilation and calls.
+    on_unused_input: "raise" (the default), "warn" or "ignore" inputs that the outputs do not depend on.
+    trust_input: Accepted; there are neither default updates nor operations in place, and values are always checked.
+    backend: In place of `mode`: "llvm" (machine code), "c" (C) or "reference" (NumPy).
+    context: Where shared variables take their values; the default context if not given.
+    random_key: Shared random key with which random variables that are no inputs are drawn, and which is updated, at
+        every call; None makes one with a fresh seed.
+    plan: False: products and other dear values are computed in the order in which they are written, where machine code
         is free to choose an equal one that is predicted to be cheaper. A number: a form that holds so many bytes at
         most between its steps, and GraphError where none is found. Slopes are of products in the order that `pt.grad`
         chose when it was called, which False does not undo.
-
-    Returns
-    -------
-    Function
-        Takes values of `inputs` in order and returns those of `outputs`.
-
-    Raises
-    ------
-    GraphError
-        If inputs, updates or givens do not fit.
-    UnusedInputError
-        If an output does not depend on an input, unless `on_unused_input` allows it.
-
-    See Also
-    --------
-    shared : A shared slot that starts with `value` in the default context.
-    In : An input with settings of its own.
-    Out : An output.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Takes values of `inputs` in order and returns those of `outputs`.
+    Raises GraphError: If inputs, updates or givens do not fit.
+    Raises UnusedInputError: If an output does not depend on an input, unless `on_unused_input` allows it.
+    See shared: A shared slot that starts with `value` in the default context.
+    See In: An input with settings of its own.
+    See Out: An output.
     >>> x = pt.dscalar("x")
     >>> square = pt.function([x], x**2)
     >>> square(3.0).item()

@@ -115,27 +115,14 @@ def _checked_plan(plan: bool | int) -> bool | int:
 class NanGuardMode(Mode):
     """Machine code whose results are looked at; where one holds what is wrong, the value that it came from is named.
 
-    Parameters
-    ----------
-    backend : object, default 'llvm'
-        Name of the backend that computes.
-    simplified : object, default True
-        Whether the simplified expressions are checked.
-    plan : bool, default True
-        Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten.
-    nan_is_error : object, default True
-        Whether NaN is wrong.
-    inf_is_error : object, default True
-        Whether infinities are wrong.
-    big_is_error : object, default False
-        Whether numbers beyond 1e10 are wrong (by default not, unlike PyTensor's).
-
-    See Also
-    --------
-    DebugMode : Compares values with NumPy's.
-
-    Examples
-    --------
+    backend: Name of the backend that computes.
+    simplified: Whether the simplified expressions are checked.
+    plan (bool): Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are
+        rewritten.
+    nan_is_error: Whether NaN is wrong.
+    inf_is_error: Whether infinities are wrong.
+    big_is_error: Whether numbers beyond 1e10 are wrong (by default not, unlike PyTensor's).
+    See DebugMode: Compares values with NumPy's.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dscalar("x")
     >>> f = pm.function([x], pt.log(x), mode=pm.NanGuardMode())
@@ -154,27 +141,12 @@ class NanGuardMode(Mode):
 class DebugMode(Mode):
     """Machine code that is compared with NumPy at every call, value by value; slow.
 
-    Parameters
-    ----------
-    optimizer : bool or str or None, default True
-        Name of the set of rewrites.
-    **settings : object
-        Of PyTensor's mode: what it compares and how often; accepted, since here everything is compared.
-
-    Raises
-    ------
-    TypeError
-        For other names.
-    ValueError
-        For `check_isfinite=True`.
-
-    See Also
-    --------
-    NanGuardMode : Looks for what is not finite.
-    Mode : How a function is compiled.
-
-    Examples
-    --------
+    optimizer (bool or str or None): Name of the set of rewrites.
+    **settings: Of PyTensor's mode: what it compares and how often; accepted, since here everything is compared.
+    Raises TypeError: For other names.
+    Raises ValueError: For `check_isfinite=True`.
+    See NanGuardMode: Looks for what is not finite.
+    See Mode: How a function is compiled.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dscalar("x")
     >>> pm.function([x], pt.exp(x), mode=pm.DebugMode())(0.0).item()

@@ -48,30 +48,15 @@ Unused: TypeAlias = Literal["raise", "warn", "ignore"] | None
 class In(Record, eq=False):
     """An input with settings of its own.
 
-    Parameters
-    ----------
-    variable : TensorVariable
-        Symbolic variable, or any expression: its value is then given at the call.
-    name : str, optional
-        Name for calls by keyword; the variable's if not given.
-    value : TensorLike, optional
-        Default, for calls that do not give one.
-    strict : bool, default False
-        Whether values must be arrays of exactly the variable's dtype.
-    allow_downcast : bool, optional
-        As `allow_input_downcast` of `function`; None: as the function says.
-    borrow : bool, optional
-        Accepted, as is `mutable`: values are only read, and kept by nobody.
-    mutable : bool, default False
-        Taken for PyTensor's sake and without effect.
-
-    See Also
-    --------
-    Out : The same for an output.
-    function : Takes it among its inputs.
-
-    Examples
-    --------
+    variable (TensorVariable): Symbolic variable, or any expression: its value is then given at the call.
+    name (str): Name for calls by keyword; the variable's if not given.
+    value (TensorLike): Default, for calls that do not give one.
+    strict (bool): Whether values must be arrays of exactly the variable's dtype.
+    allow_downcast (bool): As `allow_input_downcast` of `function`; None: as the function says.
+    borrow (bool): Accepted, as is `mutable`: values are only read, and kept by nobody.
+    mutable (bool): Taken for PyTensor's sake and without effect.
+    See Out: The same for an output.
+    See function: Takes it among its inputs.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x, y = pt.dscalars("x", "y")
     >>> f = pm.function([x, pm.In(y, value=10.0)], x + y)
@@ -100,19 +85,9 @@ class In(Record, eq=False):
 class Out(Record, eq=False):
     """An output; `borrow` has no meaning, since every result is a fresh array.
 
-    Parameters
-    ----------
-    variable : TensorVariable
-        The expression.
-    borrow : bool, default False
-        Accepted, without effect: every result is a fresh array.
-
-    See Also
-    --------
-    In : The same for an input.
-
-    Examples
-    --------
+    variable (TensorVariable): The expression.
+    borrow (bool): Accepted, without effect: every result is a fresh array.
+    See In: The same for an input.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dscalar("x")
     >>> pm.function([x], pm.Out(2 * x, borrow=True))(3.0).item()

@@ -52,27 +52,10 @@ class Ray(Adapter):
 def ray(**options: Any) -> Ray:
     """An executor of the Ray cluster that this process is connected to; one on this machine if it is to none.
 
-    Parameters
-    ----------
-    **options : object
-        Of `ray.remote` for each task: `num_cpus`, `memory`, `resources`, `runtime_env`.
-
-    Returns
-    -------
-    Ray
-        For `executor=` of `pm.sample`, `pm.sbc`, `pm.sample_many` and others.
-
-    Raises
-    ------
-    MissingPackageError
-        Where Ray is not installed.
-
-    See Also
-    --------
-    Workers : Runs tasks on an executor.
-
-    Examples
-    --------
+    **options: Of `ray.remote` for each task: `num_cpus`, `memory`, `resources`, `runtime_env`.
+    Returns: For `executor=` of `pm.sample`, `pm.sbc`, `pm.sample_many` and others.
+    Raises MissingPackageError: Where Ray is not installed.
+    See Workers: Runs tasks on an executor.
     >>> import ray
     >>> import consilience as pm
     >>> connection = ray.init(num_cpus=1, log_to_driver=False, include_dashboard=False)

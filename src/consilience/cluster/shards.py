@@ -186,39 +186,19 @@ def shards(
     nowhere; chains stay in this process, and workers add up what depends on the rows. Each shard is a fixed number of
     rows, and shards are added in their order: draws depend neither on the number of workers nor on those that are lost.
 
-    Parameters
-    ----------
-    executor : Executor
-        Of `concurrent.futures`, a Dask client, `pm.cluster.ray()`.
-    sources : mapping of str to object
-        By the name of `pm.Data`, what has its rows: a path to a `.npy` file, which is mapped, or to a `.zarr` array;
-        (path, column) or (path, [columns]) of parquet, a file or a folder of files; a Dask array, or (Dask dataframe,
-        columns); an array that is sliced by rows and can be pickled, of zarr or `np.memmap`, which is sent as its
-        path; or a list of these, one behind the other. They are opened by the workers, never here.
-    rows : int, optional
-        Of a shard; 65,536 by default, and more where there would be over 256 shards. Draws depend on it in their last
+    executor (Executor): Of `concurrent.futures`, a Dask client, `pm.cluster.ray()`.
+    sources: By the name of `pm.Data`, what has its rows: a path to a `.npy` file, which is mapped, or to a `.zarr`
+        array; (path, column) or (path, [columns]) of parquet, a file or a folder of files; a Dask array, or (Dask
+        dataframe, columns); an array that is sliced by rows and can be pickled, of zarr or `np.memmap`, which is sent
+        as its path; or a list of these, one behind the other. They are opened by the workers, never here.
+    rows: Of a shard; 65,536 by default, and more where there would be over 256 shards. Draws depend on it in their last
         bits.
-    memory : float, optional
-        Bytes of rows that a thread of a worker keeps at most; others are read again each time. By default half of the
-        memory that its machine or its group of processes may use, shared by the processors.
-
-    Returns
-    -------
-    Shards
-        For `executor=` of `pm.sample`.
-
-    Raises
-    ------
-    SamplingError
-        For a source that is none, and in the run for those that can't be opened, have other lengths, or rows that the
-        model joins.
-
-    See Also
-    --------
-    sample : Takes them as `executor`.
-
-    Examples
-    --------
+    memory: Bytes of rows that a thread of a worker keeps at most; others are read again each time. By default half of
+        the memory that its machine or its group of processes may use, shared by the processors.
+    Returns: For `executor=` of `pm.sample`.
+    Raises SamplingError: For a source that is none, and in the run for those that can't be opened, have other lengths,
+        or rows that the model joins.
+    See sample: Takes them as `executor`.
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import numpy as np
     >>> import consilience as pm

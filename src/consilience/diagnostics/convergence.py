@@ -35,13 +35,25 @@ ONE_CHAIN = (
 class Finding(Record):
     """One thing to know about a run.
 
-    kind ({'divergences', 'treedepth', 'ebfmi', 'rhat', 'ess', 'chains', 'draws'}): What was looked at, such as
-        "divergences" or "rhat".
-    level ({'warning', 'info'}): "warning": the draws should not be trusted as they are; "info": good to know.
-    message (str): What was found, what it means and what to try.
-    value (float): The number found, the worst one if there are several.
-    where (str): The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
-    See inspect: Gives them.
+    Parameters
+    ----------
+    kind : {'divergences', 'treedepth', 'ebfmi', 'rhat', 'ess', 'chains', 'draws'}
+        What was looked at, such as "divergences" or "rhat".
+    level : {'warning', 'info'}
+        "warning": the draws should not be trusted as they are; "info": good to know.
+    message : str
+        What was found, what it means and what to try.
+    value : float
+        The number found, the worst one if there are several.
+    where : str, default ''
+        The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
+
+    See Also
+    --------
+    inspect : Gives them.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import inspect
     >>> apart = np.random.default_rng(1).normal(size=(4, 500)) + np.arange(4)[:, None]
@@ -71,13 +83,10 @@ def inspect(
     Returns: One per sign; none for draws that can be trusted.
     See warn: Issues the findings.
     See examine: The numbers alone.
-
-    Notes
-    -----
-    Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that noise
-    does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
-    chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean anything.
-
+    Notes: Looked for: any divergence; trees of full depth in more than 5 % of a chain's draws; E-BFMI < 0.3; R-hat that
+        noise does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a
+        single chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean
+        anything.
     >>> import numpy as np
     >>> from consilience.diagnostics import inspect
     >>> inspect({"x": np.random.default_rng(1).normal(size=(4, 500))})

@@ -90,11 +90,7 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
     Returns: Of the shape of one draw; NaN where it is not defined.
     See ess_tail: Effective sample size of the tails.
     See ess_mean: Effective sample size for the mean.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
-
+    References: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -115,11 +111,7 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
     Returns: Of the shape of one draw; NaN where it is not defined.
     See ess_mean: Effective sample size for the mean.
     See ess_bulk: Effective sample size of the bulk.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
-
+    References: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -138,11 +130,7 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
     Returns: Of the shape of one draw; NaN where it is not defined.
     See ess_bulk: Effective sample size of the bulk.
     See ess_tail: Effective sample size of the tails.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
-
+    References: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -160,11 +148,7 @@ def ess_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     Returns: Of the shape of one draw; NaN where it is not defined.
     See ess_bulk: For the centre.
     See ess_tail: For both tails.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
-
+    References: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
     >>> import numpy as np
     >>> from consilience.diagnostics import ess_quantile
     >>> bool(ess_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.9) > 1000)

@@ -21,11 +21,7 @@ def ebfmi(energy: npt.ArrayLike) -> FloatArray:
     energy: Energies of the draws, shape (chain, draw).
     Returns: One number per chain; below 0.3 momentum is drawn too rarely for the energies there are.
     See examine: Diagnostics of parameters.
-
-    References
-    ----------
-    Betancourt (2016), arXiv:1604.00695.
-
+    References: Betancourt (2016), arXiv:1604.00695.
     >>> import numpy as np
     >>> from consilience.diagnostics import ebfmi
     >>> ebfmi(np.random.default_rng(1).normal(size=(2, 1000))).round(1).tolist()

@@ -20,12 +20,25 @@ from consilience.record import Record
 class Examination(Record):
     """Diagnostics of P parameters, each an array (P,); NaN where a diagnostic is not defined.
 
-    r_hat (FloatArray): Rank-normalised split R-hat.
-    ess_bulk (FloatArray): Effective sample size of the bulk.
-    ess_tail (FloatArray): Effective sample size of the quantiles 5 % and 95 %.
-    mcse_mean (FloatArray): Monte Carlo standard error of the mean.
-    mcse_sd (FloatArray): Monte Carlo standard error of the standard deviation.
-    See examine: Makes one.
+    Parameters
+    ----------
+    r_hat : FloatArray
+        Rank-normalised split R-hat.
+    ess_bulk : FloatArray
+        Effective sample size of the bulk.
+    ess_tail : FloatArray
+        Effective sample size of the quantiles 5 % and 95 %.
+    mcse_mean : FloatArray
+        Monte Carlo standard error of the mean.
+    mcse_sd : FloatArray
+        Monte Carlo standard error of the standard deviation.
+
+    See Also
+    --------
+    examine : Makes one.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import examine
     >>> found = examine(np.random.default_rng(1).normal(size=(4, 500, 2)))

@@ -41,11 +41,7 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     probability: Probability between 0 and 1.
     Returns: Of the shape of one draw with an axis of length 2 behind: lower and upper end.
     See eti: With equal tails.
-
-    References
-    ----------
-    Hyndman (1996), The American Statistician 50, 120.
-
+    References: Hyndman (1996), The American Statistician 50, 120.
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))

@@ -53,11 +53,7 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
     draws : ...
     Returns: Of the shape of one draw; NaN where it is not defined.
     See mcse_sd: Monte Carlo standard error of the standard deviation.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
-
+    References: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -82,11 +78,7 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     draws : ...
     Returns: Of the shape of one draw.
     See mcse_mean: Of the mean.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
-
+    References: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
     >>> import numpy as np
     >>> from consilience.diagnostics import mcse_sd
     >>> bool(mcse_sd(np.random.default_rng(1).normal(size=(4, 500))) < 0.03)
@@ -106,11 +98,7 @@ def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     Returns: Of the shape of one draw.
     See mcse_mean: Of the mean.
     See ess_quantile: As a number of draws.
-
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
-
+    References: Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
     >>> import numpy as np
     >>> from consilience.diagnostics import mcse_quantile
     >>> bool(mcse_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.5) < 0.05)

@@ -48,10 +48,21 @@ class SummaryTable(Record, eq=False):
     `table.to_dataframe()` a pandas data frame. What a data frame can do the table can, by becoming one:
     `table.loc["mu"]`, `table.sort_values("r_hat")`, `table[["mean", "sd"]]`, `table[table["r_hat"] > 1.01]`.
 
-    labels (tuple of str): Name of each row.
-    columns (mapping of str to FloatArray): Numbers by the name of the column.
-    verdict (str): What the table is worth, in a sentence.
-    See summary: Makes one, or a data frame of it.
+    Parameters
+    ----------
+    labels : tuple of str
+        Name of each row.
+    columns : mapping of str to FloatArray
+        Numbers by the name of the column.
+    verdict : str, default ''
+        What the table is worth, in a sentence.
+
+    See Also
+    --------
+    summary : Makes one, or a data frame of it.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import SummaryTable
     >>> table = SummaryTable(labels=["mu"], columns={"mean": np.array([1.5])})

@@ -39,16 +39,9 @@ def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
     superchains: Their number, from 2 to that of the chains; neighbouring chains make up one.
     Returns: Of the shape of one draw; about 1 where superchains agree.
     See rhat: Of chains that are not grouped.
-
-    Notes
-    -----
-    As R-hat the larger of that of draws and of their distances from the median. NaN where it is not defined, see
-    `split_rhat`. Raises ShapeError for other numbers of superchains.
-
-
-    References
-    ----------
-    Margossian, Hoffman, Sountsov, Riou-Durand, Vehtari, Gelman (2024), Bayesian Analysis, on nested R-hat.
+    Notes: As R-hat the larger of that of draws and of their distances from the median. NaN where it is not defined, see
+        `split_rhat`. Raises ShapeError for other numbers of superchains.
+    References: Margossian, Hoffman, Sountsov, Riou-Durand, Vehtari, Gelman (2024), Bayesian Analysis, on nested R-hat.
 
     >>> import numpy as np
     >>> from consilience.diagnostics import nested_rhat

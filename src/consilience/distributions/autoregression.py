@@ -33,21 +33,13 @@ LONGEST: Final = 2**24
 class AR(Continuous):
     """Autoregressive series of order p: x_t = rho_1 x_(t-1) + … + rho_p x_(t-p) + e_t, e_t normal around 0.
 
-    Parameters
-    ----------
-    rho
-        Coefficients, shape (..., p); with `constant` shape (..., p + 1), the first is added to every x_t.
-    sigma
-        Standard deviation of e_t > 0, or tau = 1 / sigma^2.
-    init_dist
-        Distribution of the first p values: of numbers, independent, with the p values as last batch axis where they
-        differ; or of vectors of length p. Normal(0, 100) if not given.
-    steps
-        Length of the series less p; may follow from shape, dims or data.
-    constant
-        Whether rho begins with a constant.
-    ar_order
-        `p`, where it does not follow from the shape of rho.
+    rho: Coefficients, shape (..., p); with `constant` shape (..., p + 1), the first is added to every x_t.
+    sigma: Standard deviation of e_t > 0, or tau = 1 / sigma^2.
+    init_dist: Distribution of the first p values: of numbers, independent, with the p values as last batch axis where
+        they differ; or of vectors of length p. Normal(0, 100) if not given.
+    steps: Length of the series less p; may follow from shape, dims or data.
+    constant: Whether rho begins with a constant.
+    ar_order: `p`, where it does not follow from the shape of rho.
     """
 
     rho = parameter(real_vector, broadcast=True, nan_check=False)

@@ -31,19 +31,13 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 class CAR(Continuous):
     """Conditional autoregression: normal vectors of precision tau (D - alpha W); D holds the sums of W's rows.
 
-    Parameters
-    ----------
-    mu
-        Mean, shape (..., n); a number stands for equal means.
-    W
-        Weights between neighbours, n x n: symmetric, zero on the diagonal; usually 1 for neighbours, else 0. May be a
+    mu: Mean, shape (..., n); a number stands for equal means.
+    W: Weights between neighbours, n x n: symmetric, zero on the diagonal; usually 1 for neighbours, else 0. May be a
         sparse matrix of SciPy. For known W time and memory of a density are in proportion to the pairs of neighbours.
         Its determinant takes, once, the eigenvalues of groups of up to a thousand connected elements, and a hundred
         sparse factors of larger ones.
-    alpha
-        Between -1 and 1: how far an element follows the mean of its neighbours.
-    tau
-        Scale of the precision > 0.
+    alpha: Between -1 and 1: how far an element follows the mean of its neighbours.
+    tau: Scale of the precision > 0.
     """
 
     mu = parameter(real_vector, default=0.0, broadcast=True, nan_check=False)
@@ -115,14 +109,9 @@ class ICAR(Continuous):
     Besides, the mean of the vector is normal around 0, with deviation `zero_sum_stdev`. The density has the constant
     that makes its integral 1 where all elements are connected.
 
-    Parameters
-    ----------
-    W
-        Weights between neighbours, n x n, known when the variable is made; as in `CAR`.
-    sigma
-        > 0, standard deviation of differences of neighbours.
-    zero_sum_stdev
-        > 0, standard deviation of the mean of the vector.
+    W: Weights between neighbours, n x n, known when the variable is made; as in `CAR`.
+    sigma: > 0, standard deviation of differences of neighbours.
+    zero_sum_stdev: > 0, standard deviation of the mean of the vector.
     """
 
     W = parameter(adjacency_matrix, nan_check=False)

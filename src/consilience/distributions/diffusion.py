@@ -50,18 +50,11 @@ def equation(title: str, name: str, given: Any) -> Equation:
 class EulerMaruyama(UnnamedParameters, Continuous):
     """Path of a stochastic differential equation: x_t = x_(t-1) + dt f + sqrt(dt) g e_t, e_t standard normal.
 
-    Parameters
-    ----------
-    dt
-        Time between two values, > 0, a number.
-    sde_fn
-        Function (x, *sde_pars) -> (f, g), drift and diffusion > 0 at x, as graphs.
-    sde_pars
-        Parameters of the equation: a list of numbers or tensors, whose axes are series.
-    init_dist
-        Distribution of the first value; Normal(0, 100) if not given.
-    steps
-        Number of steps, one less than the length of the path; may follow from shape, dims or data.
+    dt: Time between two values, > 0, a number.
+    sde_fn: Function (x, *sde_pars) -> (f, g), drift and diffusion > 0 at x, as graphs.
+    sde_pars: Parameters of the equation: a list of numbers or tensors, whose axes are series.
+    init_dist: Distribution of the first value; Normal(0, 100) if not given.
+    steps: Number of steps, one less than the length of the path; may follow from shape, dims or data.
     """
 
     dt: float = static(step_length)

@@ -29,17 +29,11 @@ from consilience.ops.shape import Iota, concatenate, expand_dims, squeeze
 class HiddenMarkov(Distribution):
     """Series of values whose distributions are decided by a hidden Markov chain of K states.
 
-    Parameters
-    ----------
-    init_probs
-        Probabilities of the first state, shape (..., K).
-    P
-        P[i, j] is the probability of state j behind state i, shape (..., K, K), rows sum to 1.
-    emission_dist
-        Distribution of a value in each state: its last batch axis is that of the K states, one before it that of time,
-        `Normal.dist([0, 3], 1)`.
-    steps
-        Length of the series less one; may follow from shape, dims or data.
+    init_probs: Probabilities of the first state, shape (..., K).
+    P: P[i, j] is the probability of state j behind state i, shape (..., K, K), rows sum to 1.
+    emission_dist: Distribution of a value in each state: its last batch axis is that of the K states, one before it
+        that of time, `Normal.dist([0, 3], 1)`.
+    steps: Length of the series less one; may follow from shape, dims or data.
     """
 
     init_probs = parameter(simplex)

@@ -39,10 +39,7 @@ class Mixture(Distribution):
     w: Weights >= 0 that sum to 1, shape (..., K).
     comp_dists: K distributions of equal events, `[Normal.dist(0, 1), StudentT.dist(3)]`; or one whose last batch axis
         is that of the components, `Normal.dist([0, 1], 1)`.
-
-    Notes
-    -----
-    Supports of components may differ; a value outside the support of each has the density 0.
+    Notes: Supports of components may differ; a value outside the support of each has the density 0.
     """
 
     w = parameter(simplex)

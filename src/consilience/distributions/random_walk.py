@@ -28,14 +28,9 @@ from consilience.ops.shape import Iota, concatenate, expand_dims, eye, moveaxis
 class RandomWalk(Distribution):
     """Sums of independent steps: x_0 from init_dist, x_t = x_(t-1) + e_t, e_t from innovation_dist.
 
-    Parameters
-    ----------
-    init_dist
-        Distribution of x_0, of numbers or vectors.
-    innovation_dist
-        Distribution of each step, with events of the same shape; its batch axes are series.
-    steps
-        Number of steps, one less than the length of the series; may follow from shape, dims or data.
+    init_dist: Distribution of x_0, of numbers or vectors.
+    innovation_dist: Distribution of each step, with events of the same shape; its batch axes are series.
+    steps: Number of steps, one less than the length of the series; may follow from shape, dims or data.
     """
 
     init_dist = component()
@@ -124,14 +119,10 @@ class RandomWalk(Distribution):
 class GaussianRandomWalk(RandomWalk):
     """Random walk with normal steps.
 
-    Parameters
-    ----------
-    mu, sigma : TensorLike, optional
-        Mean and standard deviation > 0 of a step.
-    init_dist : object, optional
-        Distribution of the first value; Normal(0, 100) if not given.
-    steps : object, optional
-        Number of steps, one less than the length of the series; may follow from shape, dims or data.
+    mu, sigma (TensorLike, optional): Mean and standard deviation > 0 of a step.
+    init_dist (object, optional): Distribution of the first value; Normal(0, 100) if not given.
+    steps (object, optional): Number of steps, one less than the length of the series; may follow from shape, dims or
+        data.
     """
 
     arguments = ("mu", "sigma")
@@ -148,22 +139,15 @@ class GaussianRandomWalk(RandomWalk):
 class MvGaussianRandomWalk(RandomWalk):
     """Random walk of vectors with normal steps.
 
-    Parameters
-    ----------
-    mu : TensorLike, optional
-        Mean of a step, shape (..., n).
-    cov : TensorLike, optional
-        Its covariance, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False).
-    tau : TensorLike, optional
-        Precision matrix of the steps, in place of `cov`.
-    chol : TensorLike, optional
-        Cholesky factor of the covariance of the steps, in place of `cov`.
-    lower : bool, default True
-        Whether `chol` is lower triangular.
-    init_dist : object, optional
-        Distribution of the first vector; normal around 0 with covariance 100 I if not given.
-    steps : object, optional
-        Number of steps, one less than the length of the series; may follow from shape, dims or data.
+    mu (TensorLike, optional): Mean of a step, shape (..., n).
+    cov (TensorLike, optional): Its covariance, or tau, the inverse, or chol, the lower triangular factor (upper with
+        lower=False).
+    tau (TensorLike, optional): Precision matrix of the steps, in place of `cov`.
+    chol (TensorLike, optional): Cholesky factor of the covariance of the steps, in place of `cov`.
+    lower (bool, default True): Whether `chol` is lower triangular.
+    init_dist (object, optional): Distribution of the first vector; normal around 0 with covariance 100 I if not given.
+    steps (object, optional): Number of steps, one less than the length of the series; may follow from shape, dims or
+        data.
     """
 
     arguments = ("mu", "cov", "tau", "chol")
@@ -179,26 +163,17 @@ class MvGaussianRandomWalk(RandomWalk):
 class MvStudentTRandomWalk(RandomWalk):
     """Random walk of vectors with heavy-tailed steps.
 
-    Parameters
-    ----------
-    nu : TensorLike, optional
-        Degrees of freedom > 0 of a step.
-    mu : TensorLike, optional
-        Location of a step, shape (..., n).
-    scale : TensorLike, optional
-        Its scale matrix, or tau, the inverse, or chol, the lower triangular factor (upper with lower=False).
-    cov : TensorLike, optional
-        Covariance matrix of the steps.
-    tau : TensorLike, optional
-        Precision matrix of the steps, in place of `cov`.
-    chol : TensorLike, optional
-        Cholesky factor of the covariance of the steps, in place of `cov`.
-    lower : bool, default True
-        Whether `chol` is lower triangular.
-    init_dist : object, optional
-        Distribution of the first vector; normal around 0 with covariance 100 I if not given.
-    steps : object, optional
-        Number of steps, one less than the length of the series; may follow from shape, dims or data.
+    nu (TensorLike, optional): Degrees of freedom > 0 of a step.
+    mu (TensorLike, optional): Location of a step, shape (..., n).
+    scale (TensorLike, optional): Its scale matrix, or tau, the inverse, or chol, the lower triangular factor (upper
+        with lower=False).
+    cov (TensorLike, optional): Covariance matrix of the steps.
+    tau (TensorLike, optional): Precision matrix of the steps, in place of `cov`.
+    chol (TensorLike, optional): Cholesky factor of the covariance of the steps, in place of `cov`.
+    lower (bool, default True): Whether `chol` is lower triangular.
+    init_dist (object, optional): Distribution of the first vector; normal around 0 with covariance 100 I if not given.
+    steps (object, optional): Number of steps, one less than the length of the series; may follow from shape, dims or
+        data.
     """
 
     arguments = ("nu", "mu", "scale", "cov", "tau", "chol")

@@ -57,11 +57,7 @@ class Simulator(CustomDist):
     dtype (str, default 'float64'): As for `CustomDist`.
     class_name (str, default 'Simulator'): As for `CustomDist`.
     **unknown (object): Other keywords; unknown ones are refused by name.
-
-    Notes
-    -----
-    The log density is random: every evaluation simulates anew. Step methods of `pm.sample` do not work with it.
-
+    Notes: The log density is random: every evaluation simulates anew. Step methods of `pm.sample` do not work with it.
     >>> def simulated(rng, mu, size=None):
     ...     return rng.normal(mu, 1.0, size)
     >>> with pm.Model() as model:

@@ -98,10 +98,7 @@ class Moyal(Continuous):
 
     mu: Mode, in the unit of x.
     sigma: Scale > 0.
-
-    Notes
-    -----
-    exp(-z / 2) is the size of a standard normal variable.
+    Notes: exp(-z / 2) is the size of a standard normal variable.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)

@@ -158,11 +158,8 @@ class Truncated(_Between):
     lower, upper: Bounds in the unit of x, which belong to the interval; -inf and inf are no bounds.
     max_n_steps: How often a value is drawn at most until one lies between the bounds, where `dist` has no `icdf`; all
         trials are made at once. To draw raises ParameterError if none does.
-
-    Notes
-    -----
-    A truncated Normal is a `TruncatedNormal`. Of other distributions, draws further out than the quantiles of `dist`
-    reach (most know the tail above a bound as well) are NaN.
+    Notes: A truncated Normal is a `TruncatedNormal`. Of other distributions, draws further out than the quantiles of
+        `dist` reach (most know the tail above a bound as well) are NaN.
     """
 
     of = component(name="dist")

@@ -25,18 +25,11 @@ class GARCH11(Continuous):
 
     Source: Bollerslev (1986), Journal of Econometrics 31.
 
-    Parameters
-    ----------
-    omega
-        > 0, in the squared unit of x.
-    alpha_1
-        >= 0; the variance is stationary where alpha_1 + beta_1 < 1.
-    beta_1
-        >= 0.
-    initial_vol
-        The first standard deviation s_0 >= 0, in the unit of x.
-    steps
-        Length of the series less one; may follow from shape, dims or data.
+    omega: > 0, in the squared unit of x.
+    alpha_1: >= 0; the variance is stationary where alpha_1 + beta_1 < 1.
+    beta_1: >= 0.
+    initial_vol: The first standard deviation s_0 >= 0, in the unit of x.
+    steps: Length of the series less one; may follow from shape, dims or data.
     """
 
     omega = parameter(positive, nan_check=False)

@@ -42,20 +42,11 @@ def integrated(
 ) -> tuple[list[Node], list[Integral]]:
     """The factors without the variables, as many as before; of those that depend on some the first has the integral.
 
-    Parameters
-    ----------
-    factors : sequence of TensorVariable
-        Log densities over the placeholders of the variables, elementwise.
-    others : sequence of TensorVariable
-        Placeholders of discrete variables, and densities of these.
-    given : mapping of TensorVariable to TensorVariable
-        Replacements for the nodes of all random variables, with those placeholders.
-
-    Raises
-    ------
-    ModelError
-        Where the log density is not quadratic in the variables or linear in statistics of them, or they act together
-        with discrete ones.
+    factors: Log densities over the placeholders of the variables, elementwise.
+    others: Placeholders of discrete variables, and densities of these.
+    given: Replacements for the nodes of all random variables, with those placeholders.
+    Raises ModelError: Where the log density is not quadratic in the variables or linear in statistics of them, or they
+        act together with discrete ones.
     """
     real = [isinstance(support_of(v.node), Real | RealVector) for v in variables]
     formulas = [

@@ -34,8 +34,6 @@ SCALING: Final = (MatMul, Solve, SolveTriangular, InverseQuadratic, SparseProduc
 def degrees(outputs: Sequence[Node], leaves: Collection[Node]) -> list[float]:
     """The degree of each output in the leaves together; infinity where it is no polynomial, or is not known to be.
 
-    Examples
-    --------
     >>> import consilience.tensor as pt
     >>> from consilience.elimination.polynomial import degrees
     >>> x, s = pt.dvector("x"), pt.dscalar("s")
@@ -49,8 +47,6 @@ def degrees(outputs: Sequence[Node], leaves: Collection[Node]) -> list[float]:
 def linear_parts(output: Node, leaves: Collection[Node]) -> list[Node]:
     """What an output reads of the leaves: the last expressions that are linear in them, on every way to it.
 
-    Examples
-    --------
     >>> import consilience.tensor as pt
     >>> from consilience.elimination.polynomial import linear_parts
     >>> x, s = pt.dvector("x"), pt.dscalar("s")

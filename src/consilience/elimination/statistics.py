@@ -89,10 +89,7 @@ class Statistics:
     def of(self, outputs: Sequence[Node]) -> list[Node]:
         """The outputs in terms of the inputs, of the same shapes.
 
-        Raises
-        ------
-        NotLinear
-            Where a statistic is needed that is none.
+        Raises NotLinear: Where a statistic is needed that is none.
         """
         known: dict[Node, Value] = {self.leaf: PowerOf(constant(1.0, self.leaf.dtype), 1.0, self.leaf)}
         for node in topological(list(outputs), stop=known.__contains__):

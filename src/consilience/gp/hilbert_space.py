@@ -137,11 +137,7 @@ class HSGP(GaussianProcess):
     cov_func: As for `Latent`; the covariance function needs a spectral density.
     See Latent: A process f of mean and covariance functions.
     See approx_hsgp_hyperparams: Least m and c for HSGP of one column.
-
-    References
-    ----------
-    Solin, Särkkä (2020), Statistics and Computing 30, 419, doi:10.1007/s11222-019-09886-w.
-
+    References: Solin, Särkkä (2020), Statistics and Computing 30, 419, doi:10.1007/s11222-019-09886-w.
     >>> with pm.Model() as model:
     ...     gp = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, ls=0.7))
     ...     f = gp.prior("f", X=[[0.0], [0.5], [1.0]])
@@ -310,11 +306,7 @@ class HSGPPeriodic(GaussianProcess):
     mean_func: Mean function.
     cov_func: `pm.gp.cov.Periodic` of one column.
     See HSGP: For functions that are not periodic.
-
-    References
-    ----------
-    Riutort-Mayol, Bürkner, Andersen, Solin, Vehtari (2023), Statistics and Computing 33, 17.
-
+    References: Riutort-Mayol, Bürkner, Andersen, Solin, Vehtari (2023), Statistics and Computing 33, 17.
     >>> with pm.Model():
     ...     gp = pm.gp.HSGPPeriodic(m=5, scale=1.0, cov_func=pm.gp.cov.Periodic(1, period=1.0, ls=1.0))
     ...     f = gp.prior("f", X=np.linspace(0, 1, 10)[:, None])

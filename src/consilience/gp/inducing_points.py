@@ -45,12 +45,8 @@ class MarginalApprox(ObservedWithNoise):
     mean_func: As for `Marginal`.
     cov_func: As for `Marginal`.
     See Marginal: Without approximation.
-
-    References
-    ----------
-    Quiñonero-Candela, Rasmussen (2005), Journal of Machine Learning Research 6, 1939, on "FITC" and "DTC";
-    Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009), on "VFE".
-
+    References: Quiñonero-Candela, Rasmussen (2005), Journal of Machine Learning Research 6, 1939, on "FITC" and "DTC";
+        Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009), on "VFE".
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> with pm.Model() as model:
     ...     gp = pm.gp.MarginalApprox("VFE", cov_func=pm.gp.cov.ExpQuad(1, 0.3))

@@ -68,11 +68,7 @@ class LatentKron(OnGrid):
     mean_func: Of all columns together.
     cov_funcs (sequence): One covariance function for each list of inputs.
     See MarginalKron: Observed with normal noise.
-
-    References
-    ----------
-    Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
-
+    References: Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
     >>> grid = [np.linspace(0, 1, 3)[:, None], np.linspace(0, 1, 4)[:, None]]
     >>> with pm.Model():
     ...     gp = pm.gp.LatentKron(cov_funcs=[pm.gp.cov.ExpQuad(1, 0.5), pm.gp.cov.ExpQuad(1, 0.5)])
@@ -113,11 +109,7 @@ class MarginalKron(OnGrid):
     mean_func: Of all columns together.
     cov_funcs (sequence): One covariance function for each list of inputs.
     See LatentKron: Values are variables.
-
-    References
-    ----------
-    Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
-
+    References: Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
     >>> grid = [np.linspace(0, 1, 3)[:, None], np.linspace(0, 1, 4)[:, None]]
     >>> with pm.Model() as model:
     ...     gp = pm.gp.MarginalKron(cov_funcs=[pm.gp.cov.ExpQuad(1, 0.5), pm.gp.cov.ExpQuad(1, 0.5)])

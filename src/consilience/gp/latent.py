@@ -127,16 +127,9 @@ class TP(GaussianProcess):
     cov_func: Covariance function.
     nu: Degrees of freedom > 0.
     See Latent: A Gaussian process.
-
-    Notes
-    -----
-    Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
-    here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
-
-
-    References
-    ----------
-    Shah, Wilson, Ghahramani: Student-t Processes as Alternatives to Gaussian Processes (2014).
+    Notes: Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani
+        2014; here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
+    References: Shah, Wilson, Ghahramani: Student-t Processes as Alternatives to Gaussian Processes (2014).
 
     >>> with pm.Model():
     ...     tp = pm.gp.TP(scale_func=pm.gp.cov.ExpQuad(1, 0.5), nu=5.0)

@@ -91,11 +91,7 @@ class Polynomial(LinearCovariance):
     offset: Number that is added before the power is taken.
     active_dims : ...
     See Linear: Sum (x - c) (x' - c) over the active columns.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> pm.gp.cov.Polynomial(1, c=0.0, d=2, offset=1.0)([[1.0], [2.0]]).eval().round(4).tolist()
     [[4.0, 9.0], [9.0, 25.0]]
     """
@@ -216,11 +212,7 @@ class Gibbs(Covariance):
     args: Arguments that the function takes behind the inputs.
     active_dims : ...
     See WarpedInput: Another way to vary a lengthscale.
-
-    References
-    ----------
-    Gibbs: Bayesian Gaussian Processes for Regression and Classification, thesis, Cambridge (1997).
-
+    References: Gibbs: Bayesian Gaussian Processes for Regression and Classification, thesis, Cambridge (1997).
     >>> k = pm.gp.cov.Gibbs(1, lambda x: 1.0 + x**2)
     >>> k([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.7323], [0.7323, 1.0]]
@@ -262,11 +254,7 @@ class Coregion(Covariance):
     B: Shape (outputs, outputs), in place of both.
     active_dims : ...
     See Kron: With a covariance of the inputs, on a grid.
-
-    References
-    ----------
-    Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction (2007).
-
+    References: Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction (2007).
     >>> k = pm.gp.cov.Coregion(1, W=[[1.0], [2.0]], kappa=[0.5, 0.5])
     >>> k([[0], [1]]).eval().tolist()
     [[1.5, 2.0], [2.0, 4.5]]

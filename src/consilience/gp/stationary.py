@@ -27,11 +27,7 @@ class Stationary(Covariance):
     active_dims : ...
     See ExpQuad: The smoothest one.
     See Matern52: Twice differentiable.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> issubclass(pm.gp.cov.Matern32, pm.gp.cov.Stationary)
     True
     """
@@ -94,11 +90,7 @@ class ExpQuad(Stationary):
     See Matern52: Twice differentiable.
     See Matern32: Once differentiable.
     See RatQuad: A mixture of lengthscales.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> pm.gp.cov.ExpQuad(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
@@ -120,11 +112,7 @@ class RatQuad(Stationary):
     See ExpQuad: `exp(-r^2 / 2)`.
     See Matern52: Twice differentiable.
     See Matern32: Once differentiable.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> pm.gp.cov.RatQuad(1, alpha=1.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6667], [0.6667, 1.0]]
     """
@@ -178,11 +166,7 @@ class Matern12(Matern):
     input_dim, ls, ls_inv, active_dims : ...
     See Matern32: Once differentiable.
     See Exponential: `exp(-r / 2)`.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> pm.gp.cov.Matern12(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.3679], [0.3679, 1.0]]
     """
@@ -200,11 +184,7 @@ class Matern32(Matern):
     See RatQuad: A mixture of lengthscales.
     See ExpQuad: `exp(-r^2 / 2)`.
     See Matern52: Twice differentiable.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> pm.gp.cov.Matern32(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.4834], [0.4834, 1.0]]
     """
@@ -223,11 +203,7 @@ class Matern52(Matern):
     See Matern32: Once differentiable.
     See RatQuad: A mixture of lengthscales.
     See ExpQuad: `exp(-r^2 / 2)`.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> pm.gp.cov.Matern52(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.524], [0.524, 1.0]]
     """
@@ -245,11 +221,7 @@ class ExponentialCovariance(Matern):
     input_dim, ls, ls_inv, active_dims : ...
     See Matern12: `exp(-r)`.
     See Matern32: Once differentiable.
-
-    References
-    ----------
-    Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
-
+    References: Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
     >>> pm.gp.cov.Exponential(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
@@ -284,11 +256,7 @@ class Periodic(Stationary):
     period: > 0, one or one for each active column.
     ls, ls_inv, active_dims : ...
     See Cosine: `cos(2 pi r)`.
-
-    References
-    ----------
-    MacKay: Introduction to Gaussian Processes (1998).
-
+    References: MacKay: Introduction to Gaussian Processes (1998).
     >>> pm.gp.cov.Periodic(1, period=2.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
@@ -366,11 +334,7 @@ class CircularCovariance(Covariance):
     tau: >= 4, which makes it positive definite.
     active_dims : ...
     See Periodic: By sines.
-
-    References
-    ----------
-    Padonou, Roustant (2016), SIAM/ASA Journal on Uncertainty Quantification 4, 1014.
-
+    References: Padonou, Roustant (2016), SIAM/ASA Journal on Uncertainty Quantification 4, 1014.
     >>> pm.gp.cov.Circular(1, period=1.0)([[0.0], [0.25], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.1875, 1.0], [0.1875, 1.0, 0.1875], [1.0, 0.1875, 1.0]]
     """

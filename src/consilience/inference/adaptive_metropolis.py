@@ -148,11 +148,7 @@ class AdaptiveMetropolis(Kernel):
     target_accept (float): Mean probability of acceptance that the scale is tuned for, between 0 and 1.
     See Metropolis: Without learning the covariance.
     See MALA: With gradients.
-
-    References
-    ----------
-    Haario, Saksman, Tamminen (2001), Bernoulli 7, 223.
-
+    References: Haario, Saksman, Tamminen (2001), Bernoulli 7, 223.
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     step = pm.AdaptiveMetropolis(target_accept=0.3)

@@ -132,11 +132,7 @@ class BARTStep(Kernel):
     compiled: A compiled density to use in place of the model's own.
     words (int): Room for the trees of a draw; `pm.sample` finds out.
     See NUTS: Moves all other variables in turn with it.
-
-    References
-    ----------
-    Chipman, George, McCulloch: BART: Bayesian Additive Regression Trees (2010).
-
+    References: Chipman, George, McCulloch: BART: Bayesian Additive Regression Trees (2010).
     >>> issubclass(pm.BARTStep, pm.Kernel)
     True
     """

@@ -100,16 +100,9 @@ class DEMetropolis(Kernel):
     tune_interval (int): Transitions between two changes, at least 1.
     interval (int): Transitions after which the chains are given each other's points anew, at least 1.
     See DEMetropolisZ: With one chain's own history.
-
-    Notes
-    -----
-    The points are at most 1000 of all that the chains have passed since the middle of tuning. PyMC takes those where
-    the other chains are now, which would bind chains to each other after every transition.
-
-
-    References
-    ----------
-    Ter Braak (2006), Statistics and Computing 16, 239.
+    Notes: The points are at most 1000 of all that the chains have passed since the middle of tuning. PyMC takes those
+        where the other chains are now, which would bind chains to each other after every transition.
+    References: Ter Braak (2006), Statistics and Computing 16, 239.
 
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)

@@ -167,15 +167,8 @@ class DEMetropolisZ(Kernel):
     tune_drop_fraction (float): Share of the history that is forgotten when tuning ends, from 0 to 1.
     snooker (float): Probability of a snooker update in place of a difference, from 0 to 1.
     See DEMetropolis: Across chains.
-
-    Notes
-    -----
-    At most 1000 past points are kept, spread over the whole past.
-
-
-    References
-    ----------
-    Ter Braak, Vrugt (2008), Statistics and Computing 18, 435.
+    Notes: At most 1000 past points are kept, spread over the whole past.
+    References: Ter Braak, Vrugt (2008), Statistics and Computing 18, 435.
 
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)

@@ -137,11 +137,7 @@ class EllipticalSlice(Kernel):
     prior_cov: Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
     prior_chol: Its lower Cholesky factor, instead.
     See Slice: Without a normal prior.
-
-    References
-    ----------
-    Murray, Adams, MacKay: Elliptical Slice Sampling (2010).
-
+    References: Murray, Adams, MacKay: Elliptical Slice Sampling (2010).
     >>> with pm.Model():
     ...     x = pm.Normal("x", 0, 1, shape=3)
     ...     y = pm.Normal("y", x, 1, observed=[1.0, 2.0, 3.0])

@@ -221,11 +221,7 @@ class HamiltonianMC(LeapfrogPath):
     initial_step: Where the search for a first step size begins, positive.
     See MALA: The Metropolis-adjusted Langevin algorithm.
     See NUTS: The No-U-Turn Sampler (Hoffman & Gelman 2014).
-
-    References
-    ----------
-    Neal: MCMC Using Hamiltonian Dynamics, in Handbook of Markov Chain Monte Carlo (2011).
-
+    References: Neal: MCMC Using Hamiltonian Dynamics, in Handbook of Markov Chain Monte Carlo (2011).
     >>> pm.HamiltonianMC(target_accept=0.9).target_accept
     0.9
     """

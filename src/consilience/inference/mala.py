@@ -21,11 +21,7 @@ class MALA(LeapfrogPath):
     target_accept: Mean acceptance probability to tune the step size for, between 0 and 1.
     initial_step: Where the search for a first step size begins, positive.
     See NUTS: Moves further per gradient.
-
-    References
-    ----------
-    Roberts, Tweedie (1996), Bernoulli 2, 341.
-
+    References: Roberts, Tweedie (1996), Bernoulli 2, 341.
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     result = pm.sample(step=pm.MALA(), random_seed=1, progressbar=False)

@@ -233,11 +233,7 @@ class Metropolis(Kernel):
     tune_interval (int): Proposals between two changes of a scale, at least 1.
     See AdaptiveMetropolis: Metropolis with normal proposals of the covariance of the chain so far.
     See Slice: Slice sampling of each coordinate in turn.
-
-    Notes
-    -----
-    Steps of whole numbers are rounded; proposals outside their bounds are refused.
-
+    Notes: Steps of whole numbers are rounded; proposals outside their bounds are refused.
     >>> with pm.Model():
     ...     k = pm.Poisson("k", 3.0)
     ...     step = pm.Metropolis([k])

@@ -48,11 +48,7 @@ class NUTS(Kernel):
         disagree.
     See HamiltonianMC: Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
     See MALA: The Metropolis-adjusted Langevin algorithm.
-
-    References
-    ----------
-    Hoffman, Gelman (2014), Journal of Machine Learning Research 15, 1593.
-
+    References: Hoffman, Gelman (2014), Journal of Machine Learning Research 15, 1593.
     >>> pm.NUTS(target_accept=0.9).target_accept
     0.9
     """

@@ -194,11 +194,7 @@ class Slice(Kernel):
         evaluations, shorter moves; its widths are not tuned.
     See Metropolis: Random-walk Metropolis of real and whole numbers.
     See AdaptiveMetropolis: Metropolis with normal proposals of the covariance of the chain so far.
-
-    References
-    ----------
-    Neal (2003), Annals of Statistics 31, 705.
-
+    References: Neal (2003), Annals of Statistics 31, 705.
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     step = pm.Slice([x])

@@ -155,19 +155,12 @@ class StretchEnsemble(Kernel):
     stretch (float): Greatest factor by which the distance to another walker changes, above 1.
     radius (float): Standard deviation of the walkers around the starting point, positive.
     See DEMetropolis: Differential evolution, whose chains propose by differences of others.
-
-    Notes
-    -----
-    A transition moves half of a chain's walkers, one evaluation each. The draw is the position of one walker; each has
-    its turn of as many draws as there are walkers (at least 16). Were turns shorter, autocorrelation would hide at
-    multiples of their number, and effective sample sizes would be overestimated many times. Nothing is tuned, but the
-    walkers need time to come from around the starting point to the target: give `tune` accordingly. In more than some
-    50 dimensions they mix badly.
-
-
-    References
-    ----------
-    Goodman, Weare (2010), Communications in Applied Mathematics and Computational Science 5, 65.
+    Notes: A transition moves half of a chain's walkers, one evaluation each. The draw is the position of one walker;
+        each has its turn of as many draws as there are walkers (at least 16). Were turns shorter, autocorrelation would
+        hide at multiples of their number, and effective sample sizes would be overestimated many times. Nothing is
+        tuned, but the walkers need time to come from around the starting point to the target: give `tune` accordingly.
+        In more than some 50 dimensions they mix badly.
+    References: Goodman, Weare (2010), Communications in Applied Mathematics and Computational Science 5, 65.
 
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)

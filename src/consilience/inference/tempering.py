@@ -276,18 +276,12 @@ class ParallelTempering(Kernel):
         without barriers between the modes.
     moves (int): Metropolis steps of every replica between two swaps, at least 1.
     See sample_smc: For several modes, too, with the evidence.
-
-    Notes
-    -----
-    A transition takes levels * moves evaluations. Inverse temperatures, and scales for each level and coordinate, are
-    learnt while tuning. The statistic `barrier` is the sum of the rejection rates between neighbours; about twice as
-    many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density
-    is taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
-
-
-    References
-    ----------
-    Swendsen, Wang (1986), Physical Review Letters 57, 2607.
+    Notes: A transition takes levels * moves evaluations. Inverse temperatures, and scales for each level and
+        coordinate, are learnt while tuning. The statistic `barrier` is the sum of the rejection rates between
+        neighbours; about twice as many levels serve best. Where the replica at `hottest` spreads ten thousand times as
+        far as the draws, its density is taken for improper, as a Cauchy density to the power 1/2 is, and the run ends
+        with a SamplingError.
+    References: Swendsen, Wang (1986), Physical Review Letters 57, 2607.
 
     >>> with pm.Model():
     ...     x = pm.NormalMixture("x", [0.5, 0.5], [-5.0, 5.0], 1.0)

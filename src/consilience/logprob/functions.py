@@ -59,14 +59,10 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     Raises MissingRuleError: If no density can be derived; the message names the operation without a rule.
     See draw: Independent draws of variables.
     See sample_prior_predictive: Draw all variables from the prior.
-
-    Notes
-    -----
-    All random variables of an expression are random, those of a model too: the density of ``s + pm.Normal.dist()`` does
-    not depend on the value of a variable ``s``. For the density given ``s`` make it a parameter,
-    ``pm.CustomDist.dist(s, dist=lambda s, size: s + pm.Normal.dist(size=size))``, or give its value to
-    `conditional_logp`. Parameters of the variables in an expression always are given.
-
+    Notes: All random variables of an expression are random, those of a model too: the density of ``s +
+        pm.Normal.dist()`` does not depend on the value of a variable ``s``. For the density given ``s`` make it a
+        parameter, ``pm.CustomDist.dist(s, dist=lambda s, size: s + pm.Normal.dist(size=size))``, or give its value to
+        `conditional_logp`. Parameters of the variables in an expression always are given.
     >>> pm.logp(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
     -1.0439
     """

@@ -56,11 +56,7 @@ def centredness(
     Raises KeyError: For unknown names.
     Raises ModelError: For another distribution, and without draws of what is needed.
     See noncenter: Takes it.
-
-    References
-    ----------
-    Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
-
+    References: Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 5)
     ...     tau = pm.HalfNormal("tau", 5)

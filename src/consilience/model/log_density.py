@@ -50,11 +50,23 @@ class ModelDensity:
     batches                        of rows drawn at random. If there are any, the entry takes a second input: their
                                    rows, float64, one batch after the other; here they are the first ones
 
-    model: What knows the variables of the density.
-    programs: Compiled parts.
-    bound: Data bound to them.
-    values (list of ndarray): Values of the variables.
-    See model_density: Makes one.
+    Parameters
+    ----------
+    model : ModelVariables
+        What knows the variables of the density.
+    programs : DensityPrograms
+        Compiled parts.
+    bound : Bound
+        Data bound to them.
+    values : list of ndarray
+        Values of the variables.
+
+    See Also
+    --------
+    model_density : Makes one.
+
+    Examples
+    --------
     >>> import consilience as pm
     >>> from consilience.model import model_density
     >>> with pm.Model() as model:

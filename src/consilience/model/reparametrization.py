@@ -86,11 +86,7 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
         a centredness outside [0, 1].
     See recenter: The inverse.
     See centredness: How far to go.
-
-    References
-    ----------
-    Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
-
+    References: Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
     >>> with pm.Model() as model:
     ...     tau = pm.HalfNormal("tau", 5)
     ...     theta = pm.Normal("theta", 0.0, tau, shape=3)

@@ -46,12 +46,8 @@ def R2D2(
     shape (int or sequence of int): Of the coefficients, one axis.
     Returns: The coefficients; `<name>_r2`, `<name>_phi` and `<name>_z` are the variables they are made of.
     See RegularizedHorseshoe: Most coefficients next to 0.
-
-    References
-    ----------
-    Zhang, Naughton, Bondell, Reich (2022), JASA 117, 862, with normal coefficients as in Aguilar, Bürkner (2023),
-    Electronic Journal of Statistics 17, 1711.
-
+    References: Zhang, Naughton, Bondell, Reich (2022), JASA 117, 862, with normal coefficients as in Aguilar, Bürkner
+        (2023), Electronic Journal of Statistics 17, 1711.
     >>> with pm.Model() as model:
     ...     beta = pm.R2D2("beta", r2=0.4, shape=3)
     >>> beta.type.shape, "beta_r2" in model
@@ -87,11 +83,7 @@ def RegularizedHorseshoe(
     Returns: The coefficients; `<name>_tau`, `<name>_lambda`, `<name>_c2` and `<name>_z` are the variables they are made
         of.
     See R2D2: A prior of the explained share of the variance.
-
-    References
-    ----------
-    Piironen, Vehtari (2017), Electronic Journal of Statistics 11, 5018.
-
+    References: Piironen, Vehtari (2017), Electronic Journal of Statistics 11, 5018.
     >>> with pm.Model():
     ...     beta = pm.RegularizedHorseshoe("beta", 0.1, shape=5)
     >>> beta.type.shape

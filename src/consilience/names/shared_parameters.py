@@ -8,13 +8,15 @@ In: a function or a class with a docstring in numpydoc's form, or in a shorter o
     Returns: The sum.
     Raises ShapeError: If the shapes do not fit.
     See prod: Product of the elements.
+    References: Higham (1993), The accuracy of floating point summation.
     >>> pt.sum([1.0, 2.0]).eval().item()
     3.0
 
 Out: the docstring with all of numpydoc's sections. A type comes from the annotation, a default from the signature, and
 examples import `np`, `pm`, `pt` and `px` where they use them. A line that ends in ` : ...` stands for parameters of
-`ROWS`: a word in brackets, as in `axis (one)`, tells rows for the same name apart. Sections of other titles stay
-underlined.
+`ROWS`: a word in brackets, as in `axis (one)`, tells rows for the same name apart. Sections of other titles, and of
+several paragraphs, stay underlined. Classes whose objects users get without naming the class are in full, as nothing
+completes their docstrings.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from functools import cache
 from types import FunctionType
 from typing import Any, Final
@@ -139,6 +141,7 @@ IMPORTS: Final = {
 """What examples import without saying so, in this order."""
 _FULL: Final = re.compile(r"^(Parameters|Returns|Yields|Raises|See Also)\n---", re.MULTILINE)
 _ENTRY: Final = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \((.+?)\))?: (.*)")
+_PARAGRAPH: Final = re.compile(r"(Notes|References): (.*)")
 _OTHER: Final = re.compile(r"(Raises|Warns|See) ([\w.]+(?:, [\w.]+)*): (.*)")
 _TITLES: Final = {"See": "See Also", "Returns": "Returns", "Yields": "Yields"}
 
@@ -174,7 +177,7 @@ def _without_margin(text: str) -> str:
     return body.replace(f"\n{margin}", "\n").strip() if margin.isspace() else inspect.cleandoc(text)
 
 
-def in_sections(text: str, names: Set[str], notes: Mapping[str, Any] | None, defaults: Mapping[str, Any]) -> str:
+def in_sections(text: str, names: set[str], notes: Mapping[str, Any] | None, defaults: Mapping[str, Any]) -> str:
     """A docstring of the shorter form in numpydoc's; a docstring in that form as it is.
 
     `names`: the parameters, "Returns" and "Yields". `notes`: annotations; with None, types are those written out.
@@ -182,20 +185,20 @@ def in_sections(text: str, names: Set[str], notes: Mapping[str, Any] | None, def
     if _FULL.search(text):
         return text
     sections: dict[str, list[str]] = {"": []}
-    title, lines = "", text.split("\n")
+    title, folded, lines = "", "none", text.split("\n")
     for place, line in enumerate(lines):
         if line.startswith(">>> "):
             rest = lines[place:]
             sections.setdefault("Examples", []).extend(rest if title == "Examples" else [*_imports(rest), *rest])
             break
-        if ": " not in line and not line.startswith("---") and not line.endswith(MARK):
-            sections[title].append(line)
-        elif line.startswith("---"):  # a section that is written out
+        if line.startswith("---"):  # a section that is written out
             title = sections[title].pop()
             sections[title] = []
         elif line.endswith(MARK):
             title = "Parameters"
             sections.setdefault(title, []).append(_shared(line.removesuffix(MARK), defaults))
+        elif ": " not in line or line.startswith(" "):
+            sections[title].append(line.strip() if title == folded else line)
         elif (found := _ENTRY.fullmatch(line)) and names.issuperset(found[1].replace("*", "").split(", ")):
             names_here, kind, meaning = found.groups()
             title = _TITLES.get(names_here, "Parameters")
@@ -210,6 +213,9 @@ def in_sections(text: str, names: Set[str], notes: Mapping[str, Any] | None, def
             title = _TITLES.get(found[1], found[1])
             rows = sections.setdefault(title, [])
             rows.extend((f"{found[2]} : {found[3]}",) if found[1] == "See" else (found[2], f"    {found[3]}"))
+        elif found := _PARAGRAPH.fullmatch(line):
+            title = folded = found[1]
+            sections[title] = [found[2]]
         else:
             sections[title].append(line)
     parts = ["\n".join(body).rstrip() for body in sections.values()]
@@ -263,7 +269,7 @@ def _default(value: Any) -> str:
     return ", optional" if value is None else f", default {value!r}"
 
 
-def _shared(names: str, defaults: dict[str, Any]) -> str:
+def _shared(names: str, defaults: Mapping[str, Any]) -> str:
     """The entries of a line; neighbours that mean the same share one."""
     heads: list[tuple[str, str]] = []
     for key in names.split(", "):

@@ -65,20 +65,11 @@ class DifferentialEquation:
     def __call__(self, y0: Any, theta: Any, return_sens: bool = False) -> Any:
         """States at the times, shape (times, n_states).
 
-        Parameters
-        ----------
-        y0 : object
-            Initial states, shape (n_states,).
-        theta : object
-            Parameters, shape (n_theta,).
-        return_sens : bool, default False
-            Whether the derivatives are given as well: (states, sensitivities), the latter of shape (times, n_states,
-            n_states + n_theta), by initial states and parameters.
-
-        Raises
-        ------
-        ShapeError
-            For other lengths.
+        y0: Initial states, shape (n_states,).
+        theta: Parameters, shape (n_theta,).
+        return_sens: Whether the derivatives are given as well: (states, sensitivities), the latter of shape (times,
+            n_states, n_states + n_theta), by initial states and parameters.
+        Raises ShapeError: For other lengths.
         """
         initial, parameters = self._vector(y0, "y0", self.n_states), self._vector(theta, "theta", self.n_theta)
         if not return_sens:

@@ -149,11 +149,7 @@ def solve(
     Raises ParameterError for times out of order and settings out of range, ShapeError and DtypeError for states, times
     and derivatives that do not fit.
 
-
-    References
-    ----------
-    Dormand, Prince (1980), Journal of Computational and Applied Mathematics 6, 19, on the method "rk45".
-
+    References: Dormand, Prince (1980), Journal of Computational and Applied Mathematics 6, 19, on the method "rk45".
     >>> y = pm.ode.solve(lambda y, t, rate: -rate * y, 1.0, [0.0, 1.0, 2.0], 0.5, t0=0.0)
     >>> y.eval().round(4).tolist()
     [1.0, 0.6065, 0.3679]

@@ -43,11 +43,7 @@ def sde(
     Raises ShapeError: For noise and functions that do not fit.
     See solve: Equations without noise.
     See EulerMaruyama: The path as a distribution.
-
-    References
-    ----------
-    Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992).
-
+    References: Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992).
     >>> path = pm.ode.sde(lambda y, t, theta: -y, lambda y, t, theta: 0.1, 1.0, [0.0, 0.5, 1.0], noise=[0.0, 0.0])
     >>> path.eval().tolist()
     [1.0, 0.5, 0.25]

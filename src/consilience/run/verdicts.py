@@ -50,16 +50,10 @@ QUANTILES = (*_SHARES, *(1.0 - share for share in _SHARES[1:]))
 class Sight(Record, eq=False):
     """What draws showed.
 
-    Parameters
-    ----------
-    widths : ndarray
-        Standard deviations float64 (coordinate,).
-    errors : ndarray
-        Standard errors of their logarithms, likewise.
-    draws : int
-        How many there were, of all chains and attempts.
-    divergences : int
-        Among them.
+    widths (ndarray): Standard deviations float64 (coordinate,).
+    errors (ndarray): Standard errors of their logarithms, likewise.
+    draws: How many there were, of all chains and attempts.
+    divergences: Among them.
     """
 
     widths: NDArray[np.float64]
@@ -86,18 +80,11 @@ def sight(draws: Matrix, divergences: int, before: Sight | None = None) -> Sight
 class Verdict(Record):
     """What a run comes to.
 
-    Parameters
-    ----------
-    status : Status
-        See `consilience.sample.sample`.
-    reason : str, default ''
-        In words; empty where there is nothing to say.
-    worst : str, default ''
-        Name of the first scalar that fails, or empty.
-    divergences : bool, default False
-        Whether nothing but divergences speaks against the draws.
-    advice : str, default ''
-        What to write, in words, where the cause is known.
+    status: See `consilience.sample.sample`.
+    reason: In words; empty where there is nothing to say.
+    worst: Name of the first scalar that fails, or empty.
+    divergences: Whether nothing but divergences speaks against the draws.
+    advice: What to write, in words, where the cause is known.
     """
 
     status: Status

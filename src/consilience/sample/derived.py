@@ -31,39 +31,19 @@ def compute_log_likelihood(
 ) -> Any:
     """Compute the log density of each observation at every draw of the posterior, for model comparison.
 
-    Parameters
-    ----------
-    idata : DataTree
-        Result with a posterior.
-    var_names : sequence of str, optional
-        Observed variables; all by default.
-    extend_inferencedata : bool, default True
-        Whether the group is added to the result, which is then returned.
+    idata (DataTree): Result with a posterior.
+    var_names: Observed variables; all by default.
+    extend_inferencedata: Whether the group is added to the result, which is then returned.
     model, sample_dims : ...
-    store : str or Path, optional
-        A zarr store to be made, or one that a run has written, to which the group is added: draws are computed part by
-        part, and the result reads from there what is looked at. `pm.loo` and `pm.summary` of such results read them
+    store: A zarr store to be made, or one that a run has written, to which the group is added: draws are computed part
+        by part, and the result reads from there what is looked at. `pm.loo` and `pm.summary` of such results read them
         part by part, too.
-    executor : Executor, optional
-        Computes parts of the draws: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`. Values do
-        not depend on it.
-    **pymc : object
-        PyMC's other keywords; those without meaning here pass.
-
-    Returns
-    -------
-    object
-        `idata` with the group `log_likelihood`. With `extend_inferencedata=False` only that group, as a dataset.
-
-    See Also
-    --------
-    compute_log_prior : That of the free variables.
-    loo : Cross-validation by it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    executor (Executor): Computes parts of the draws: threads, a process pool, `loky`, MPI, a Dask client,
+        `pm.cluster.ray()`. Values do not depend on it.
+    **pymc: PyMC's other keywords; those without meaning here pass.
+    Returns: `idata` with the group `log_likelihood`. With `extend_inferencedata=False` only that group, as a dataset.
+    See compute_log_prior: That of the free variables.
+    See loo: Cross-validation by it.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     ...     y = pm.Normal("y", mu, 1, observed=[0.0, 1.0])
@@ -107,34 +87,15 @@ def compute_log_prior(
 
     Takes the arguments of `compute_log_likelihood`; the group is `log_prior`.
 
-    Parameters
-    ----------
-    idata : DataTree
-        Result with a posterior.
+    idata (DataTree): Result with a posterior.
     var_names : ...
-    extend_inferencedata : bool, default True
-        Whether the group is added to the result, which is then returned.
+    extend_inferencedata: Whether the group is added to the result, which is then returned.
     model : ...
-    sample_dims : sequence of str, optional
-        Names of the dims of draws.
-    store, executor : optional
-        As for `compute_log_likelihood`.
-    **pymc : object
-        PyMC's other keywords; those without meaning here pass.
-
-    Returns
-    -------
-    object
-        The tree with a group `log_prior`; that group as a data set unless `extend_inferencedata`.
-
-    See Also
-    --------
-    compute_log_likelihood : That of the observations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    sample_dims: Names of the dims of draws.
+    store, executor (optional): As for `compute_log_likelihood`.
+    **pymc: PyMC's other keywords; those without meaning here pass.
+    Returns: The tree with a group `log_prior`; that group as a data set unless `extend_inferencedata`.
+    See compute_log_likelihood: That of the observations.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     ...     y = pm.Normal("y", mu, 1, observed=[0.0, 1.0])
@@ -196,40 +157,16 @@ def compute_deterministics(
 ) -> Any:
     """Compute deterministics from draws of the free variables.
 
-    Parameters
-    ----------
-    dataset : object
-        A data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays.
-    var_names : sequence of str, optional
-        Deterministics; all by default.
+    dataset: A data set of draws such as `result.posterior`, a tree with that group, or a dictionary of arrays.
+    var_names: Deterministics; all by default.
     model, sample_dims : ...
-    merge_dataset : bool, default False
-        Whether the result holds what the data set had, too.
-    extend_dataset : bool, default False
-        Whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned.
-    store, executor : optional
-        As for `compute_log_likelihood`.
-    **pymc : object
-        PyMC's other keywords; those without meaning here pass.
-
-    Returns
-    -------
-    object
-        An `xarray.Dataset`, or with `extend_dataset` what was given.
-
-    Raises
-    ------
-    ModelError
-        If draws of a variable are missing that a deterministic depends on.
-
-    See Also
-    --------
-    sample : Computes them itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    merge_dataset: Whether the result holds what the data set had, too.
+    extend_dataset: Whether they are added to `dataset` itself (to the group `posterior` of a tree), which is returned.
+    store, executor (optional): As for `compute_log_likelihood`.
+    **pymc: PyMC's other keywords; those without meaning here pass.
+    Returns: An `xarray.Dataset`, or with `extend_dataset` what was given.
+    Raises ModelError: If draws of a variable are missing that a deterministic depends on.
+    See sample: Computes them itself.
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x")
     ...     double = pm.Deterministic("double", 2 * x)
@@ -282,39 +219,17 @@ def recover_marginals(
 ) -> Any:
     """Draw marginalized variables for every draw of the posterior, given all other variables and the data.
 
-    Parameters
-    ----------
-    idata : DataTree
-        A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …).
-    model : Model, optional
-        The marginalized model; the one around by default.
-    var_names : Names, optional
-        Variables to keep; by default all marginalized ones and deterministics of them.
-    return_samples : bool, default True
-        False: log probabilities only.
-    extend_inferencedata : bool, default True
-        Add the results to the group `posterior` of `idata`, and return it; False: a data set of them.
+    idata (DataTree): A result of `sample`, a data set of draws, or a dictionary of arrays (chain, draw, …).
+    model: The marginalized model; the one around by default.
+    var_names: Variables to keep; by default all marginalized ones and deterministics of them.
+    return_samples: False: log probabilities only.
+    extend_inferencedata: Add the results to the group `posterior` of `idata`, and return it; False: a data set of them.
     random_seed : ...
-
-    Returns
-    -------
-    object
-        For each variable `z` its draws, and as `lp_z` with a last axis of all its values their log probabilities given
-        the free variables (and given the draws of marginalized variables that were summed out later, where there are
-        several that act together).
-
-    Raises
-    ------
-    ModelError
-        Without marginalized variables, or where draws of free variables are missing.
-
-    See Also
-    --------
-    marginalize : Sums over the variables.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: For each variable `z` its draws, and as `lp_z` with a last axis of all its values their log probabilities
+        given the free variables (and given the draws of marginalized variables that were summed out later, where there
+        are several that act together).
+    Raises ModelError: Without marginalized variables, or where draws of free variables are missing.
+    See marginalize: Sums over the variables.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     ...     z = pm.Bernoulli("z", 0.3)

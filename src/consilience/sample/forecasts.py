@@ -45,47 +45,22 @@ def forecast(
     so far. Observed variables that depend on such a series, or on data along time, are drawn given its later values.
     `pm.sample_posterior_predictive` draws the series anew from its beginning instead.
 
-    Parameters
-    ----------
-    result : DataTree
-        A result of `pm.sample`, a data set of draws or a dictionary of arrays (chain, draw, …).
-    periods : int
-        Number of periods >= 1.
-    var_names : sequence of str or str, optional
-        Variables and deterministics to return; by default the observed ones.
-    exog : mapping of str to array_like, optional
-        For each `pm.Data` along time its values in the forecast periods, time first: an array (periods, …).
-    coords : mapping of str to sequence, optional
-        Labels of the periods by the name of the dimension of time. By default dates and equally spaced numbers go on.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    sample_dims : sequence of str, optional
-        Axes of the draws; ("chain", "draw") by default.
-    random_seed : int, sequence of int or Generator, optional
-        Seed; the same one gives the same result. A fresh one by default.
-    extend_inferencedata : bool, default False
-        Add the group to `result` and return it.
-
-    Returns
-    -------
-    DataTree
-        A tree with the group `predictions`: draws (chain, draw, periods, …) by name.
-
-    Raises
-    ------
-    ModelError
-        Where a variable is one event over all times and no series that can go on, where later data are missing, and
-        where labels do not tell how they go on.
-
-    See Also
-    --------
-    sample_posterior_predictive : Draws of data like those observed.
-    CustomDist : Series by programs that draw in loops.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    result (DataTree): A result of `pm.sample`, a data set of draws or a dictionary of arrays (chain, draw, …).
+    periods: Number of periods >= 1.
+    var_names: Variables and deterministics to return; by default the observed ones.
+    exog (mapping of str to array_like): For each `pm.Data` along time its values in the forecast periods, time first:
+        an array (periods, …).
+    coords (mapping of str to sequence): Labels of the periods by the name of the dimension of time. By default dates
+        and equally spaced numbers go on.
+    model: The model; by default that of the enclosing `with` block.
+    sample_dims: Axes of the draws; ("chain", "draw") by default.
+    random_seed (int, sequence of int or Generator): Seed; the same one gives the same result. A fresh one by default.
+    extend_inferencedata: Add the group to `result` and return it.
+    Returns (DataTree): A tree with the group `predictions`: draws (chain, draw, periods, …) by name.
+    Raises ModelError: Where a variable is one event over all times and no series that can go on, where later data are
+        missing, and where labels do not tell how they go on.
+    See sample_posterior_predictive: Draws of data like those observed.
+    See CustomDist: Series by programs that draw in loops.
     >>> with pm.Model(coords={"year": [2021, 2022, 2023, 2024]}) as model:
     ...     rho = pm.Normal("rho", 0.5, 0.2)
     ...     y = pm.AR("y", rho, 1.0, observed=[0.3, 0.9, 1.2, 0.4], dims="year")

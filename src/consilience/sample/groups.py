@@ -23,48 +23,27 @@ from consilience.sample.arguments import one_of
 class Stop(Record):
     """When a run has enough draws, and when it ends without them: `pm.sample(stop=pm.Stop(ess=1000))`.
 
-    Parameters
-    ----------
-    ess : float or None, default 400
-        Effective sample size that every scalar must reach, in the bulk and in the tails; above 0. With None the chains
-        only have to agree.
-    rhat : float, default 1.01
-        Largest R-hat allowed, between 1 and 2. A larger estimate passes only if noise explains it and separate modes
-        were looked for, and never if it exceeds this value by 0.04.
-    strict : bool, default False
-        True: R-hat must be below `rhat` even if noise explains the difference.
-    min_draws : int, optional
-        Kept draws per chain at the first check, at least 4. By default 400, or `max_draws` if that is smaller.
-    max_draws : int, optional
-        Largest number of kept draws per chain, at least 4.
-    max_time : float, optional
-        Seconds after the chains have begun; the run then ends with the draws it has. Without `max_draws` and `max_time`
-        a run has a budget of evaluations: about as many as an ordinary machine makes in a minute, or five times those
-        of tuning and the first check, whichever is larger. It ends earlier if its own forecast exceeds this budget, if
-        eight times the draws brought it hardly closer to its goal, or if the draws would fill more than half of the
-        free memory. With `max_time` alone the run may take that long.
-    monitor : str or sequence of str, optional
-        Deterministics to check in addition to the free variables. Of simplexes and similar variables up to 32 elements
-        are always checked. Other elements, if not named here, may have fewer effective draws than `ess`.
-
-    Raises
-    ------
-    SamplingError
-        For values out of range.
-
-    See Also
-    --------
-    Tuning : How chains tune.
-    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
-    Save : What is written to the disk while a run goes on.
-
-    Notes
-    -----
-    Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    ess (float or None): Effective sample size that every scalar must reach, in the bulk and in the tails; above 0. With
+        None the chains only have to agree.
+    rhat (float): Largest R-hat allowed, between 1 and 2. A larger estimate passes only if noise explains it and
+        separate modes were looked for, and never if it exceeds this value by 0.04.
+    strict (bool): True: R-hat must be below `rhat` even if noise explains the difference.
+    min_draws (int): Kept draws per chain at the first check, at least 4. By default 400, or `max_draws` if that is
+        smaller.
+    max_draws (int): Largest number of kept draws per chain, at least 4.
+    max_time (float): Seconds after the chains have begun; the run then ends with the draws it has. Without `max_draws`
+        and `max_time` a run has a budget of evaluations: about as many as an ordinary machine makes in a minute, or
+        five times those of tuning and the first check, whichever is larger. It ends earlier if its own forecast exceeds
+        this budget, if eight times the draws brought it hardly closer to its goal, or if the draws would fill more than
+        half of the free memory. With `max_time` alone the run may take that long.
+    monitor (str or sequence of str): Deterministics to check in addition to the free variables. Of simplexes and
+        similar variables up to 32 elements are always checked. Other elements, if not named here, may have fewer
+        effective draws than `ess`.
+    Raises SamplingError: For values out of range.
+    See Tuning: How chains tune.
+    See sample: Draw from the posterior of a model with the No-U-Turn Sampler.
+    See Save: What is written to the disk while a run goes on.
+    Notes: Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
     >>> pm.Stop(ess=1000).ess
     1000
     """
@@ -102,33 +81,15 @@ class Tuning(Record):
 
     A fixed number of tuning draws is set by `pm.sample(tune=…)`, not here.
 
-    Parameters
-    ----------
-    min : int, default 50
-        Smallest number of tuning draws per chain when the run chooses it, at least 0.
-    max : int, default 1500
-        Largest number of tuning draws per chain when the run chooses it, at least 1.
-    pool : bool, default True
-        True: all chains learn one metric and step size together. False: each chain tunes alone.
-    metric : Form, default 'auto'
-        Form of the mass matrix: "diag", "lowrank" (a diagonal and some directions), "dense", or "auto", which uses as
-        many directions as are worth their cost.
-    budget : int, optional
-        Largest number of evaluations of the log density that a chain may use between two checks, at least 1. A chain
-        that uses more is restarted once and then left out. None: no limit.
-
-    Raises
-    ------
-    SamplingError
-        For values out of range.
-
-    See Also
-    --------
-    sample : Takes it as `tuning`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    min (int): Smallest number of tuning draws per chain when the run chooses it, at least 0.
+    max (int): Largest number of tuning draws per chain when the run chooses it, at least 1.
+    pool (bool): True: all chains learn one metric and step size together. False: each chain tunes alone.
+    metric (Form): Form of the mass matrix: "diag", "lowrank" (a diagonal and some directions), "dense", or "auto",
+        which uses as many directions as are worth their cost.
+    budget (int): Largest number of evaluations of the log density that a chain may use between two checks, at least 1.
+        A chain that uses more is restarted once and then left out. None: no limit.
+    Raises SamplingError: For values out of range.
+    See sample: Takes it as `tuning`.
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     result = pm.sample(tuning=pm.Tuning(metric="dense", max=300), random_seed=1, progressbar=False)
@@ -154,33 +115,17 @@ class Tuning(Record):
 class Save(Record):
     """What a run writes to disk while it runs: `pm.sample(save=pm.Save(checkpoint="run"))`.
 
-    Parameters
-    ----------
-    checkpoint : str or Path, optional
-        File for the state of the run; `pm.resume` continues from it.
-    store : str or Path, optional
-        File for the draws. A name that ends in ".zarr" is written during the run, one that ends in ".nc" at the end.
-    overwrite : bool, default False
-        True: files of another run may be replaced.
-    deterministics : {'lazy', 'eager'}, default 'lazy'
-        "lazy" computes deterministics from the draws when they are read, "eager" at the end of the run.
-
-    Raises
-    ------
-    SamplingError
-        If an argument has another value.
-    StorageError
-        During the run, if a file cannot be written.
-
-    See Also
-    --------
-    Stop : When draws are good enough.
-    Tuning : How chains tune.
-    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    checkpoint (str or Path): File for the state of the run; `pm.resume` continues from it.
+    store (str or Path): File for the draws. A name that ends in ".zarr" is written during the run, one that ends in
+        ".nc" at the end.
+    overwrite (bool): True: files of another run may be replaced.
+    deterministics ({'lazy', 'eager'}): "lazy" computes deterministics from the draws when they are read, "eager" at the
+        end of the run.
+    Raises SamplingError: If an argument has another value.
+    Raises StorageError: During the run, if a file cannot be written.
+    See Stop: When draws are good enough.
+    See Tuning: How chains tune.
+    See sample: Draw from the posterior of a model with the No-U-Turn Sampler.
     >>> pm.Save(checkpoint="run").checkpoint
     'run'
     """

@@ -36,43 +36,17 @@ def to_inference_data(
 ) -> xarray.DataTree:
     """Make a labelled tree from arrays of draws (chain, draw, …), with dims, coords and data of a model.
 
-    Parameters
-    ----------
-    trace : Arrays or xarray.DataTree, optional
-        Draws of the posterior; a tree is given back as it is.
-    prior : Arrays, optional
-        Draws of the prior; those of observed variables become `prior_predictive`.
-    posterior_predictive : Arrays, optional
-        Draws of observed variables.
-    log_likelihood, log_prior : bool or Arrays, default False
-        Arrays of them, or True to compute them.
-    coords, dims : mapping, optional
-        Labels and dims besides the model's.
-    model : Model, optional
-        The model around by default; there may be none.
-    save_warmup : bool, optional
-        Of no effect, for PyMC's sake: arrays hold no tuning draws.
-    include_transformed : bool, default False
-        Whether values of transformed variables, as `tau_log__`, are kept where `trace` has them.
-
-    Returns
-    -------
-    xarray.DataTree
-        Groups `posterior`, `observed_data` and others, as `pm.sample` gives.
-
-    Raises
-    ------
-    ModelError
-        Without any draws.
-
-    See Also
-    --------
-    predictions_to_inference_data : A tree of predictions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    trace (Arrays or xarray.DataTree): Draws of the posterior; a tree is given back as it is.
+    prior: Draws of the prior; those of observed variables become `prior_predictive`.
+    posterior_predictive: Draws of observed variables.
+    log_likelihood, log_prior: Arrays of them, or True to compute them.
+    coords, dims (mapping): Labels and dims besides the model's.
+    model: The model around by default; there may be none.
+    save_warmup: Of no effect, for PyMC's sake: arrays hold no tuning draws.
+    include_transformed: Whether values of transformed variables, as `tau_log__`, are kept where `trace` has them.
+    Returns (xarray.DataTree): Groups `posterior`, `observed_data` and others, as `pm.sample` gives.
+    Raises ModelError: Without any draws.
+    See predictions_to_inference_data: A tree of predictions.
     >>> tree = pm.to_inference_data({"mu": np.zeros((2, 5))})
     >>> dict(tree.posterior.sizes)
     {'chain': 2, 'draw': 5}
@@ -117,35 +91,15 @@ def predictions_to_inference_data(
 ) -> xarray.DataTree:
     """Predictions (chain, draw, …) given by name as groups `predictions` and `predictions_constant_data`.
 
-    Parameters
-    ----------
-    predictions : Arrays
-        Draws of predictions.
-    posterior_trace : Arrays, optional
-        The draws they were made from, as group `posterior`.
+    predictions: Draws of predictions.
+    posterior_trace: The draws they were made from, as group `posterior`.
     model : ...
-    coords : mapping, optional
-        Labels of dims.
-    dims : mapping, optional
-        Names of the axes; their lengths come from the model's coords.
-    idata_orig : xarray.DataTree, optional
-        A tree to which the groups are added: to a copy, or with `inplace` to the tree itself.
-    inplace : bool, default False
-        Whether the groups are added to the given result.
-
-    Returns
-    -------
-    xarray.DataTree
-        A tree; `idata_orig` itself with `inplace`.
-
-    See Also
-    --------
-    to_inference_data : A tree of draws.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    coords (mapping): Labels of dims.
+    dims (mapping): Names of the axes; their lengths come from the model's coords.
+    idata_orig (xarray.DataTree): A tree to which the groups are added: to a copy, or with `inplace` to the tree itself.
+    inplace: Whether the groups are added to the given result.
+    Returns (xarray.DataTree): A tree; `idata_orig` itself with `inplace`.
+    See to_inference_data: A tree of draws.
     >>> tree = pm.predictions_to_inference_data({"y": np.zeros((2, 5, 3))})
     >>> dict(tree.predictions.sizes)
     {'chain': 2, 'draw': 5, 'y_dim_0': 3}

@@ -131,60 +131,32 @@ def sample_many(
 ) -> Any:
     """Sample the posteriors of many models; a fit that fails is one without a result, and the others go on.
 
-    Parameters
-    ----------
-    models : callable or Model or mapping of str to Model
-        A function of a row that returns a model; one model, which is compiled once per worker and whose `pm.Data` are
-        exchanged; or models by name, without `over`.
-    over : mapping or DataFrame or sequence, optional
-        Rows by name: a mapping, a pandas DataFrame (by its index), a groupby of one, or a sequence (by number). For one
-        model a row is a mapping of new values, as `pm.set_data` takes them; data that it leaves out are the model's.
-    executor : Executor, optional
-        Where fits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`; `cores` threads of this
-        process by default. The draws do not depend on it.
-    cores : int, optional
-        Number of these threads.
-    store : str or Path, optional
-        Folder for results; what it has is not computed again, and a run that was killed goes on from there. Rows whose
-        data, or models, or function, changed since then are computed anew, with a warning.
-    limit : float, optional
-        Seconds that a fit may take.
-    retry : bool, default False
-        Whether fits that failed on an earlier day are tried again.
-    random_seed : int, sequence of int or Generator, optional
-        Of the study; that of a fit depends on it and on the name of the fit.
-    sampler : callable, default sample
-        Called as `sampler(model=..., random_seed=..., **sampling)`, with `cores=1` and `progressbar=False`.
+    models (callable or Model or mapping of str to Model): A function of a row that returns a model; one model, which is
+        compiled once per worker and whose `pm.Data` are exchanged; or models by name, without `over`.
+    over (mapping or DataFrame or sequence): Rows by name: a mapping, a pandas DataFrame (by its index), a groupby of
+        one, or a sequence (by number). For one model a row is a mapping of new values, as `pm.set_data` takes them;
+        data that it leaves out are the model's.
+    executor (Executor): Where fits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`;
+        `cores` threads of this process by default. The draws do not depend on it.
+    cores: Number of these threads.
+    store: Folder for results; what it has is not computed again, and a run that was killed goes on from there. Rows
+        whose data, or models, or function, changed since then are computed anew, with a warning.
+    limit: Seconds that a fit may take.
+    retry: Whether fits that failed on an earlier day are tried again.
+    random_seed (int, sequence of int or Generator): Of the study; that of a fit depends on it and on the name of the
+        fit.
+    sampler (callable, default sample): Called as `sampler(model=..., random_seed=..., **sampling)`, with `cores=1` and
+        `progressbar=False`.
     progressbar : ...
-    callback : callable, optional
-        Called with `consilience.events.StepProgress` while the study goes on.
-    blocking : bool, default True
-        False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
-    **sampling : object
-        For the sampler: `draws`, `tune`, `chains`, `stop` and others.
-
-    Returns
-    -------
-    Fits
-        A mapping of trees by name, with `errors`, `table()` and `combined()`.
-
-    Raises
-    ------
-    ModelError
-        For names that are there twice.
-    StorageError
-        Where the folder belongs to another study or another driver.
-    SamplingError
-        For workers that can't be used.
-
-    See Also
-    --------
-    sample : One model.
-    loo_kfold : The same model without parts of its data.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    callback: Called with `consilience.events.StepProgress` while the study goes on.
+    blocking: False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
+    **sampling: For the sampler: `draws`, `tune`, `chains`, `stop` and others.
+    Returns (Fits): A mapping of trees by name, with `errors`, `table()` and `combined()`.
+    Raises ModelError: For names that are there twice.
+    Raises StorageError: Where the folder belongs to another study or another driver.
+    Raises SamplingError: For workers that can't be used.
+    See sample: One model.
+    See loo_kfold: The same model without parts of its data.
     >>> def model_of_shop(sales):
     ...     with pm.Model() as model:
     ...         rate = pm.Gamma("rate", 2.0, 0.1)

@@ -29,39 +29,16 @@ def vectorize_over_posterior(
 ) -> Any:
     """Expressions of random variables with the draws of a posterior in their place.
 
-    Parameters
-    ----------
-    outputs : TensorVariable or sequence of TensorVariable
-        An expression or several.
-    posterior : object
-        A data set of draws, or a tree with the group `posterior`.
-    input_rvs : sequence of TensorVariable
-        Named variables to be replaced by their draws; with none, all are drawn anew, once per draw of the posterior.
-    allow_rvs_in_graph : bool, default True
-        Whether other random variables may remain; each draw then has one of theirs, too.
-    sample_dims : sequence of str, default ('chain', 'draw')
-        Axes of the draws.
-    input_tensors : sequence of TensorVariable, default ()
-        Further named inputs to be replaced by values of the posterior of their name.
-
-    Returns
-    -------
-    object
-        Expressions with these axes in front, in the form of `outputs`.
-
-    Raises
-    ------
-    ModelError
-        For variables without draws, and for remaining ones where they are not allowed.
-
-    See Also
-    --------
-    sample_posterior_predictive : Draws observed variables.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    outputs: An expression or several.
+    posterior: A data set of draws, or a tree with the group `posterior`.
+    input_rvs: Named variables to be replaced by their draws; with none, all are drawn anew, once per draw of the
+        posterior.
+    allow_rvs_in_graph: Whether other random variables may remain; each draw then has one of theirs, too.
+    sample_dims: Axes of the draws.
+    input_tensors: Further named inputs to be replaced by values of the posterior of their name.
+    Returns: Expressions with these axes in front, in the form of `outputs`.
+    Raises ModelError: For variables without draws, and for remaining ones where they are not allowed.
+    See sample_posterior_predictive: Draws observed variables.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     >>> draws = pm.to_inference_data({"mu": np.array([[1.0, 2.0]])}, model=model)

@@ -41,38 +41,17 @@ def sample_prior_predictive(
 ) -> Any:
     """Draw all variables from the prior, including the observed ones.
 
-    Parameters
-    ----------
-    draws : int, optional
-        Number of draws; 500 by default.
+    draws (int, optional): Number of draws; 500 by default.
     model : ...
-    var_names : sequence of str, optional
-        Variables to keep; all by default.
+    var_names: Variables to keep; all by default.
     random_seed : ...
-    return_inferencedata : bool, default True
-        False: a dictionary of arrays (draws, …) by name.
-    **pymc : object
-        PyMC's other keywords: those without meaning here pass, the rest are refused.
-
-    Returns
-    -------
-    object
-        A tree with one chain: the groups `prior` (free variables and deterministics), `prior_predictive` (observed
+    return_inferencedata: False: a dictionary of arrays (draws, …) by name.
+    **pymc: PyMC's other keywords: those without meaning here pass, the rest are refused.
+    Returns: A tree with one chain: the groups `prior` (free variables and deterministics), `prior_predictive` (observed
         variables), `observed_data` and `constant_data`. `var_names` may leave the first two empty.
-
-    Warns
-    -----
-    ConsilienceWarning
-        If the model has potentials, which prior draws ignore, or if draws are NaN.
-
-    See Also
-    --------
-    logp : Log density (or log mass) at a value.
-    draw : Independent draws of variables.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Warns ConsilienceWarning: If the model has potentials, which prior draws ignore, or if draws are NaN.
+    See logp: Log density (or log mass) at a value.
+    See draw: Independent draws of variables.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0.0, 10.0)
     ...     result = pm.sample_prior_predictive(draws=5, random_seed=1)
@@ -135,62 +114,31 @@ def sample_posterior_predictive(
     are drawn given their parameters. Deterministics are computed. Observed variables have the lengths of the present
     data. `resampled_variables` says for each variable which it is, and why.
 
-    Parameters
-    ----------
-    trace : DataTree
-        A result of `sample`, a data set of draws, a dictionary of arrays (chain, draw, …) or a list of points such as
-        that of `find_MAP`; free variables that it does not hold are drawn from their prior, with a warning where
-        nobody asked for them.
+    trace (DataTree): A result of `sample`, a data set of draws, a dictionary of arrays (chain, draw, …) or a list of
+        points such as that of `find_MAP`; free variables that it does not hold are drawn from their prior, with a
+        warning where nobody asked for them.
     model : ...
-    var_names : Names, optional
-        Variables to return; by default `sample_vars`, or else the observed ones and the deterministics that depend on
-        these directly.
-    sample_vars : Names, optional
-        Variables of the trace to draw or compute anew.
-    freeze_vars : Names, optional
-        Variables of the trace to keep without a warning; deterministics are then not computed.
+    var_names: Variables to return; by default `sample_vars`, or else the observed ones and the deterministics that
+        depend on these directly.
+    sample_vars: Variables of the trace to draw or compute anew.
+    freeze_vars: Variables of the trace to keep without a warning; deterministics are then not computed.
     sample_dims : ...
-    extend_inferencedata : bool, default False
-        Add the groups to `trace`, in place of those of that name, and return it.
-    predictions : bool, default False
-        Store the draws as group `predictions`, and the data as `predictions_constant_data`, for data other than those
-        the model was fitted to.
+    extend_inferencedata: Add the groups to `trace`, in place of those of that name, and return it.
+    predictions: Store the draws as group `predictions`, and the data as `predictions_constant_data`, for data other
+        than those the model was fitted to.
     random_seed : ...
-    return_inferencedata : bool, default True
-        False: a dictionary of arrays by name.
-    store, executor : optional
-        As for `compute_log_likelihood`.
-    **pymc : object
-        PyMC's other keywords: those without meaning here pass, the rest are refused.
-
-    Returns
-    -------
-    object
-        A tree with the group `posterior_predictive`, and the present data in `observed_data` and `constant_data`.
-
-    Raises
-    ------
-    ModelError
-        If the model has no observed variables, a name is unknown, or a variable has no random generator.
-    ShapeError
-        If the draws do not fit the present data.
-
-    Warns
-    -----
-    ConsilienceWarning
-        If draws are NaN.
-    ImplicitFreezeWarning
-        If a variable keeps its draws although something that it depends on has changed or is drawn anew.
-
-    See Also
-    --------
-    sample_smc : Draws of the posterior by particles that are moved from the prior to it.
-    fit : Approximate the posterior of a model by a simpler distribution.
-    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    return_inferencedata: False: a dictionary of arrays by name.
+    store, executor (optional): As for `compute_log_likelihood`.
+    **pymc: PyMC's other keywords: those without meaning here pass, the rest are refused.
+    Returns: A tree with the group `posterior_predictive`, and the present data in `observed_data` and `constant_data`.
+    Raises ModelError: If the model has no observed variables, a name is unknown, or a variable has no random generator.
+    Raises ShapeError: If the draws do not fit the present data.
+    Warns ConsilienceWarning: If draws are NaN.
+    Warns ImplicitFreezeWarning: If a variable keeps its draws although something that it depends on has changed or is
+        drawn anew.
+    See sample_smc: Draws of the posterior by particles that are moved from the prior to it.
+    See fit: Approximate the posterior of a model by a simpler distribution.
+    See sample: Draw from the posterior of a model with the No-U-Turn Sampler.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0.0, 10.0)
     ...     y = pm.Normal("y", mu, 1.0, observed=[1.2, 0.7, 2.1])
@@ -281,37 +229,15 @@ def resampled_variables(
 
     The arguments are those of `sample_posterior_predictive`.
 
-    Parameters
-    ----------
-    trace : DataTree
-        Result with a posterior.
+    trace (DataTree): Result with a posterior.
     model : ...
-    var_names : Names, optional
-        Names of the variables to include; all by default.
-    sample_vars : Names, optional
-        Names of the variables to draw anew.
-    freeze_vars : Names, optional
-        Names of the variables to keep as they are.
-
-    Returns
-    -------
-    Resampling
-        A record that prints as one line per variable, with mappings from names to reasons: `drawn`, `computed`,
+    var_names: Names of the variables to include; all by default.
+    sample_vars: Names of the variables to draw anew.
+    freeze_vars: Names of the variables to keep as they are.
+    Returns: A record that prints as one line per variable, with mappings from names to reasons: `drawn`, `computed`,
         `taken`, and `doubtful` for those of `taken` on which something acts that has changed.
-
-    Raises
-    ------
-    ModelError
-        For unknown names, or names in both `sample_vars` and `freeze_vars`.
-
-    See Also
-    --------
-    sample_posterior_predictive : Does it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    Raises ModelError: For unknown names, or names in both `sample_vars` and `freeze_vars`.
+    See sample_posterior_predictive: Does it.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

@@ -74,33 +74,15 @@ def report(result: xarray.DataTree, path: str | os.PathLike[str] | None = None) 
     with their shares; the scalar with the smallest effective sample size; and what may help. For draws of other
     methods, such as `pm.sample_smc`, it has a line or two.
 
-    Parameters
-    ----------
-    result : xarray.DataTree
-        What `pm.sample` or `pm.resume` gave, or the same read from a store; with `path` any that has a posterior.
-    path : str or os.PathLike, optional
-        ".html": where its page is written too, as one file that needs no server or network: `docs/do/watching.md`.
-
-    Returns
-    -------
-    Account
-        A string that shows itself.
-
-    Raises
-    ------
-    SamplingError
-        For a tree without draws of such a run.
-    StorageError
-        Where the page can't be written.
-
-    See Also
-    --------
-    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
-    challenge : Attack a posterior with what could falsify it.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    result (xarray.DataTree): What `pm.sample` or `pm.resume` gave, or the same read from a store; with `path` any that
+        has a posterior.
+    path (str or os.PathLike): ".html": where its page is written too, as one file that needs no server or network:
+        `docs/do/watching.md`.
+    Returns: A string that shows itself.
+    Raises SamplingError: For a tree without draws of such a run.
+    Raises StorageError: Where the page can't be written.
+    See sample: Draw from the posterior of a model with the No-U-Turn Sampler.
+    See challenge: Attack a posterior with what could falsify it.
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     result = pm.sample(random_seed=1, progressbar=False)

@@ -217,22 +217,10 @@ def squares(value: Node, count: int) -> Node:
 class LevelTrend(Component):
     """A level, and its trend, curvature and so on, each with innovations of its own or without.
 
-    Parameters
-    ----------
-    order : int or sequence of int, default 2
-        Number of states: 1 is a level, 2 a level and a trend. A sequence of 0 and 1 says which of them there are.
-    innovations_order : int or sequence of int, optional
-        Which states have innovations: the first so many, or those with a 1. By default all.
-    name : str, default 'level_trend'
-        Its name in results; the parameter is `sigma_<name>`.
-
-    See Also
-    --------
-    TimeSeasonality : A season of so many times.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    order: Number of states: 1 is a level, 2 a level and a trend. A sequence of 0 and 1 says which of them there are.
+    innovations_order: Which states have innovations: the first so many, or those with a 1. By default all.
+    name: Its name in results; the parameter is `sigma_<name>`.
+    See TimeSeasonality: A season of so many times.
     >>> (pm.statespace.LevelTrend(2) + pm.statespace.MeasurementError()).param_names
     ['sigma_level_trend', 'sigma_MeasurementError']
     """
@@ -291,22 +279,10 @@ class LevelTrend(Component):
 class TimeSeasonality(Component):
     """A season of so many times, whose effects sum to 0 but for innovations.
 
-    Parameters
-    ----------
-    season_length : int
-        Times of a season: 12 for months of a year.
-    innovations : bool, default True
-        Whether the season may change.
-    name : str, optional
-        Its name in results, `seasonal_<season_length>` by default; the parameter is `sigma_<name>`.
-
-    See Also
-    --------
-    FrequencySeasonality : A season as a sum of waves.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    season_length: Times of a season: 12 for months of a year.
+    innovations: Whether the season may change.
+    name: Its name in results, `seasonal_<season_length>` by default; the parameter is `sigma_<name>`.
+    See FrequencySeasonality: A season as a sum of waves.
     >>> pm.statespace.TimeSeasonality(4).state_names
     ('seasonal_4', 'seasonal_4_lag1', 'seasonal_4_lag2')
     """
@@ -348,24 +324,11 @@ class TimeSeasonality(Component):
 class FrequencySeasonality(Component):
     """A season as a sum of waves.
 
-    Parameters
-    ----------
-    season_length : int
-        Times of a season.
-    n : int, optional
-        Number of waves, the slowest first; all by default.
-    innovations : bool, default True
-        Whether the season may change; all waves change alike.
-    name : str, optional
-        Its name in results, `frequency_<season_length>` by default; the parameter is `sigma_<name>`.
-
-    See Also
-    --------
-    TimeSeasonality : A season of so many times.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    season_length: Times of a season.
+    n: Number of waves, the slowest first; all by default.
+    innovations: Whether the season may change; all waves change alike.
+    name: Its name in results, `frequency_<season_length>` by default; the parameter is `sigma_<name>`.
+    See TimeSeasonality: A season of so many times.
     >>> pm.statespace.FrequencySeasonality(12, n=1).state_names
     ('frequency_12_cos_1', 'frequency_12_sin_1')
     """
@@ -418,28 +381,13 @@ class FrequencySeasonality(Component):
 class Cycle(Component):
     """A cycle whose length may be estimated, and which may fade.
 
-    Parameters
-    ----------
-    name : str, default 'cycle'
-        Its name in results; parameters are `sigma_<name>`, `length_<name>` and `dampening_factor_<name>`.
-    cycle_length : float, optional
-        Times of a cycle; None with `estimate_cycle_length=True`.
-    estimate_cycle_length : bool, default False
-        Whether the length is a parameter.
-    dampen : bool, default False
-        Whether the cycle fades without innovations; its first states are then stationary.
-    innovations : bool, default True
-        Whether phase and size may change.
-    longest : float, default 60
-        Longest cycle of the default prior.
-
-    See Also
-    --------
-    FrequencySeasonality : Waves of known length.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    name: Its name in results; parameters are `sigma_<name>`, `length_<name>` and `dampening_factor_<name>`.
+    cycle_length: Times of a cycle; None with `estimate_cycle_length=True`.
+    estimate_cycle_length: Whether the length is a parameter.
+    dampen: Whether the cycle fades without innovations; its first states are then stationary.
+    innovations: Whether phase and size may change.
+    longest (float, default 60): Longest cycle of the default prior.
+    See FrequencySeasonality: Waves of known length.
     >>> pm.statespace.Cycle(estimate_cycle_length=True).param_names
     ['length_cycle', 'sigma_cycle']
     """
@@ -500,21 +448,10 @@ class Cycle(Component):
 class Autoregressive(Component):
     """A stationary autoregression.
 
-    Parameters
-    ----------
-    order : int or sequence of int, default 1
-        Its order, or the lags that have coefficients.
-    name : str, default 'auto_regressive'
-        Its name in results; parameters are `params_<name>` and `sigma_<name>`. By default the coefficients are made of
-        partial autocorrelations (`params_<name>_partial`), uniform from -1 to 1, so that the process is stationary.
-
-    See Also
-    --------
-    SARIMAX : Seasonal ARIMA with regressors.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    order: Its order, or the lags that have coefficients.
+    name: Its name in results; parameters are `params_<name>` and `sigma_<name>`. By default the coefficients are made
+        of partial autocorrelations (`params_<name>_partial`), uniform from -1 to 1, so that the process is stationary.
+    See SARIMAX: Seasonal ARIMA with regressors.
     >>> pm.statespace.Autoregressive(2).param_names
     ['params_auto_regressive', 'sigma_auto_regressive']
     """
@@ -570,18 +507,8 @@ def autoregression(coefficients: Node, lags: Sequence[int], size: int) -> Node:
 class MeasurementError(Component):
     """Independent noise of the observations, with the parameter `sigma_<name>`.
 
-    Parameters
-    ----------
-    name : str, default 'MeasurementError'
-        Its name.
-
-    See Also
-    --------
-    LevelTrend : A level, and its trend.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    name: Its name.
+    See LevelTrend: A level, and its trend.
     >>> pm.statespace.MeasurementError().param_names
     ['sigma_MeasurementError']
     """

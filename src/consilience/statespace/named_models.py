@@ -76,31 +76,14 @@ def vector(entries: Sequence[Node | float]) -> Node:
 class SARIMAX(StateSpace):
     """Seasonal ARIMA with regressors: an ARMA process of the differences, whose first values are diffuse.
 
-    Parameters
-    ----------
-    order : tuple of (int, int, int)
-        Autoregressive order, differences, and order of the moving average.
-    seasonal_order : tuple of (int, int, int, int), default (0, 0, 0, 0)
-        The same for lags of a season, and the length of a season.
-    trend : {"n", "c"}, default 'n'
-        "c" has an intercept of the differenced series, `intercept`.
-    exog_state_names : sequence of str, default ()
-        Names of the columns of `exog`, whose coefficients are `beta_exog`.
-    measurement_error : bool, default False
-        Whether observations have noise of their own, `sigma_obs`.
-
-    See Also
-    --------
-    VARMAX : Vector ARMA of several series.
-
-    Notes
-    -----
-    Parameters are `ar_params`, `ma_params`, `seasonal_ar_params`, `seasonal_ma_params` and `sigma_state`. By default
-    coefficients are stationary and invertible: partial autocorrelations are uniform from -1 to 1.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    order (tuple of (int, int, int)): Autoregressive order, differences, and order of the moving average.
+    seasonal_order (tuple of (int, int, int, int)): The same for lags of a season, and the length of a season.
+    trend ({"n", "c"}): "c" has an intercept of the differenced series, `intercept`.
+    exog_state_names: Names of the columns of `exog`, whose coefficients are `beta_exog`.
+    measurement_error: Whether observations have noise of their own, `sigma_obs`.
+    See VARMAX: Vector ARMA of several series.
+    Notes: Parameters are `ar_params`, `ma_params`, `seasonal_ar_params`, `seasonal_ma_params` and `sigma_state`. By
+        default coefficients are stationary and invertible: partial autocorrelations are uniform from -1 to 1.
     >>> pm.statespace.SARIMAX((1, 1, 0)).param_names
     ['ar_params', 'sigma_state']
     """
@@ -205,32 +188,15 @@ def _of_scale(name: str, scale: float, **given: Any) -> Node:
 class VARMAX(StateSpace):
     """Vector ARMA of several series, stationary at first.
 
-    Parameters
-    ----------
-    order : tuple of (int, int)
-        Orders of the autoregression and of the moving average.
-    endog_names : sequence of str
-        Names of the series.
-    trend : {"n", "c"}, default 'c'
-        "c" has an intercept of the states, `intercept`, as statsmodels.
-    measurement_error : bool, default False
-        Whether observations have noise of their own, `sigma_obs`.
-    exog_state_names : sequence of str, default ()
-        Names of the columns of `exog`, whose coefficients are `beta_exog`, shape (series, columns). The process is one
-        of the deviations from the regression, as in pymc-extras and in `SARIMAX`.
-
-    See Also
-    --------
-    DynamicFactor : Several series with common factors.
-
-    Notes
-    -----
-    Parameters are `ar_params` of shape (k, p, k), `ma_params` of shape (k, q, k) and the covariance of the innovations,
-    `state_cov`, by default from standard deviations and a LKJ prior with eta = 2.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    order (tuple of (int, int)): Orders of the autoregression and of the moving average.
+    endog_names: Names of the series.
+    trend ({"n", "c"}): "c" has an intercept of the states, `intercept`, as statsmodels.
+    measurement_error: Whether observations have noise of their own, `sigma_obs`.
+    exog_state_names: Names of the columns of `exog`, whose coefficients are `beta_exog`, shape (series, columns). The
+        process is one of the deviations from the regression, as in pymc-extras and in `SARIMAX`.
+    See DynamicFactor: Several series with common factors.
+    Notes: Parameters are `ar_params` of shape (k, p, k), `ma_params` of shape (k, q, k) and the covariance of the
+        innovations, `state_cov`, by default from standard deviations and a LKJ prior with eta = 2.
     >>> pm.statespace.VARMAX((1, 0), ["a", "b"]).param_names
     ['ar_params', 'intercept', 'state_cov']
     """
@@ -317,31 +283,15 @@ class VARMAX(StateSpace):
 class DynamicFactor(StateSpace):
     """Several series with common autoregressive factors, and noise of their own.
 
-    Parameters
-    ----------
-    k_factors : int
-        Number of factors.
-    factor_order : int
-        Order of each factor's autoregression.
-    endog_names : sequence of str
-        Names of the series.
-    error_order : int, default 0
-        Order of the autoregression of each series' own noise; 0 for independent noise.
-
-    See Also
-    --------
-    VARMAX : Vector ARMA of several series.
-
-    Notes
-    -----
-    Parameters are `factor_loadings` of shape (series, factors), `factor_ar` of shape (factors, order), `error_sigma`,
-    and `error_ar` of shape (series, error_order) where the noise is autoregressive. Innovations of the factors have
-    variance 1. The loading of series k on factor k is positive by default, those of series before k are 0, so that
-    factors have a sign and an order.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    k_factors: Number of factors.
+    factor_order: Order of each factor's autoregression.
+    endog_names: Names of the series.
+    error_order: Order of the autoregression of each series' own noise; 0 for independent noise.
+    See VARMAX: Vector ARMA of several series.
+    Notes: Parameters are `factor_loadings` of shape (series, factors), `factor_ar` of shape (factors, order),
+        `error_sigma`, and `error_ar` of shape (series, error_order) where the noise is autoregressive. Innovations of
+        the factors have variance 1. The loading of series k on factor k is positive by default, those of series before
+        k are 0, so that factors have a sign and an order.
     >>> pm.statespace.DynamicFactor(1, 1, ["a", "b"]).param_names
     ['factor_loadings', 'factor_ar', 'error_sigma']
     """

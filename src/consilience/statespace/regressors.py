@@ -25,22 +25,10 @@ Array = npt.NDArray[Any]
 class Regression(Component):
     """Regressors with fixed coefficients, or ones that drift; nothing is known of them at first.
 
-    Parameters
-    ----------
-    state_names : sequence of str
-        Names of the columns of `exog`.
-    name : str, default 'regression'
-        Its name in results; coefficients are its states. With innovations the parameter is `sigma_beta_<name>`.
-    innovations : bool, default False
-        Whether the coefficients drift.
-
-    See Also
-    --------
-    LevelTrend : A level, and its trend.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    state_names: Names of the columns of `exog`.
+    name: Its name in results; coefficients are its states. With innovations the parameter is `sigma_beta_<name>`.
+    innovations: Whether the coefficients drift.
+    See LevelTrend: A level, and its trend.
     >>> pm.statespace.Regression(["price"]).state_names
     ('beta_price',)
     """
@@ -82,22 +70,11 @@ class Holidays(Component):
     Effects are normal around 0 with the standard deviation `sigma_<name>`, a parameter: of a holiday that the data do
     not hold, a forecast is as unsure as the others differ.
 
-    Parameters
-    ----------
-    dates : mapping of str to sequence
-        For each holiday the labels of its times, past and future: dates like those of the data.
-    name : str, default 'holidays'
-        Its name in results; effects are its states.
-    innovations : bool, default False
-        Whether effects may change, with the parameter `sigma_drift_<name>`.
-
-    See Also
-    --------
-    Regression : Columns of numbers with coefficients of which nothing is known.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    dates (mapping of str to sequence): For each holiday the labels of its times, past and future: dates like those of
+        the data.
+    name: Its name in results; effects are its states.
+    innovations: Whether effects may change, with the parameter `sigma_drift_<name>`.
+    See Regression: Columns of numbers with coefficients of which nothing is known.
     >>> pm.statespace.Holidays({"Easter": ["2024-04-01", "2025-04-21"]}).param_names
     ['sigma_holidays']
     """

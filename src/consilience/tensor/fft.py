@@ -37,12 +37,9 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
     Returns: Complex, of the shape of `a` but for lengths that are asked for.
     See ifft: Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
     See rfft: Of real tensors.
-
-    Notes
-    -----
-    As `numpy.fft.fft`; complex64 for float32, float16 and complex64, complex128 otherwise. Accurate to some 1e-15 of
-    the greatest result, in n log n steps for every n; lengths whose prime factors are at most 5 are quickest.
-
+    Notes: As `numpy.fft.fft`; complex64 for float32, float16 and complex64, complex128 otherwise. Accurate to some
+        1e-15 of the greatest result, in n log n steps for every n; lengths whose prime factors are at most 5 are
+        quickest.
     >>> pt.fft.fft([1.0, 0.0, 0.0, 0.0]).eval().tolist()
     [(1+0j), (1+0j), (1+0j), (1+0j)]
     """
@@ -221,11 +218,7 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Node:
     Returns: Floats, the last axis of length 2 for real and imaginary parts.
     See fft: Sums over j of a_j exp(-2 pi i j k / n) along an axis.
     See ifft: Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
-
-    Notes
-    -----
-    As PyTensor's. Raises ShapeError for a vector, which has no axis but the first.
-
+    Notes: As PyTensor's. Raises ShapeError for a vector, which has no axis but the first.
     >>> pt.fft.rfft([[1.0, 0.0]]).eval().tolist()
     [[[1.0, 0.0], [1.0, 0.0]]]
     """

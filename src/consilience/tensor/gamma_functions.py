@@ -72,11 +72,7 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     Returns: Floats, element by element.
     See multigammaln: Logarithm of the gamma function of d dimensions.
     See polygamma: The n-th derivative of digamma at x.
-
-    Notes
-    -----
-    As `scipy.special.zeta`. There is no derivative in x.
-
+    Notes: As `scipy.special.zeta`. There is no derivative in x.
     >>> pt.zeta(2.0, 1.0).eval().round(4).item()
     1.6449
     """

@@ -43,11 +43,8 @@ def interpolate1d(
     extrapolate: Whether the first and the last line go on outside; other methods keep the end values.
     Returns: A function of places, which gives values there.
     See cubic_spline: With continuous derivatives.
-
-    Notes
-    -----
-    Returns a function of a tensor of any shape. Raises ValueError for an unknown method, ShapeError for other shapes.
-
+    Notes: Returns a function of a tensor of any shape. Raises ValueError for an unknown method, ShapeError for other
+        shapes.
     >>> f = pt.interpolate.interpolate1d([0.0, 1.0, 3.0], [0.0, 2.0, 4.0])
     >>> f([0.5, 2.0]).eval().tolist()
     [1.0, 3.0]
@@ -94,12 +91,8 @@ def cubic_spline(
     nu: 0 for the function, 1, 2 or 3 for its derivatives.
     Returns: A function of places, which gives values there.
     See interpolate1d: Straight lines and steps.
-
-    Notes
-    -----
-    Returns a function of a tensor of any shape; outside of x the end pieces go on. The same as
-    `scipy.interpolate.CubicSpline`. Source: C. de Boor (1978), "A Practical Guide to Splines", chapter 4.
-
+    Notes: Returns a function of a tensor of any shape; outside of x the end pieces go on. The same as
+        `scipy.interpolate.CubicSpline`. Source: C. de Boor (1978), "A Practical Guide to Splines", chapter 4.
     >>> f = pt.interpolate.cubic_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
     >>> f(1.5).eval().round(4).item()
     3.375
@@ -138,11 +131,7 @@ def bspline_basis(x: TensorLike, knots: TensorLike, degree: int = 3) -> Node:
     degree: Degree of the polynomials.
     Returns: A row per place, a column per function of the basis.
     See cubic_spline: Through points.
-
-    Notes
-    -----
-    As `scipy.interpolate.BSpline.design_matrix`. Source: Cox's and de Boor's recursion.
-
+    Notes: As `scipy.interpolate.BSpline.design_matrix`. Source: Cox's and de Boor's recursion.
     >>> knots = [0.0, 0.0, 1.0, 2.0, 2.0]
     >>> pt.interpolate.bspline_basis([0.5, 1.0], knots, degree=1).eval().tolist()
     [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]

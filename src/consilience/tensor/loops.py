@@ -553,11 +553,7 @@ def while_loop(
     max_steps: The loop ends after so many steps at the latest.
     Returns: The last values, in the form of `initial`.
     See scan: A loop that keeps what every step gives.
-
-    Notes
-    -----
-    The result has the form of `initial`. Derivatives run the loop once to count its steps.
-
+    Notes: The result has the form of `initial`. Derivatives run the loop once to count its steps.
     >>> pt.while_loop(lambda x: x < 50.0, lambda x: 2 * x, 1.0).eval().item()
     64.0
     """

@@ -121,11 +121,7 @@ def solve_discrete_are(
     enforce_Q_symmetric: Whether the symmetric part of Q is taken.
     Returns: A symmetric matrix of the shape of A.
     See solve_continuous_are: Of a continuous system.
-
-    Notes
-    -----
-    Fails where no such X is found.
-
+    Notes: Fails where no such X is found.
     >>> pt.linalg.solve_discrete_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
     [[1.618]]
     """
@@ -143,11 +139,7 @@ def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorL
     R: Matrix, or a batch of them.
     Returns: A symmetric matrix of the shape of A.
     See solve_discrete_are: Of a discrete system.
-
-    Notes
-    -----
-    Fails where no such X is found. Cayley's transform makes a discrete equation of it.
-
+    Notes: Fails where no such X is found. Cayley's transform makes a discrete equation of it.
     >>> pt.linalg.solve_continuous_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
     [[2.4142]]
     """
@@ -240,11 +232,7 @@ def tridiagonal_lu_solve(
     transposed: Whether the transposed system is solved.
     Returns: Of the shape of `b`.
     See tridiagonal_lu_factor: The factors.
-
-    Notes
-    -----
-    The derivative is that in b.
-
+    Notes: The derivative is that in b.
     >>> a = [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]
     >>> factors = pt.linalg.tridiagonal_lu_factor(a)
     >>> pt.linalg.tridiagonal_lu_solve(factors, [3.0, 4.0, 3.0]).eval().round(4).tolist()
@@ -279,11 +267,7 @@ def solve_toeplitz(
     check_finite : ...
     Returns: Of the shape of `b`.
     See solve_banded: `y` with A y = b for A with l diagonals below the main one and u above it.
-
-    Notes
-    -----
-    The whole matrix is factorised, as a general one.
-
+    Notes: The whole matrix is factorised, as a general one.
     >>> pt.linalg.solve_toeplitz([2.0, 1.0], [3.0, 3.0]).eval().tolist()
     [1.0, 1.0]
     """

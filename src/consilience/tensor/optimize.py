@@ -70,12 +70,8 @@ def minimize(
     Raises DisconnectedInputError: For those that do not depend on `x`.
     See minimize_scalar: Of one variable.
     See root: Where equations hold.
-
-    Notes
-    -----
-    Variables at `bounds` do not move with other values. With `constraints` the solution has no derivative:
-    NullTypeGradError.
-
+    Notes: Variables at `bounds` do not move with other values. With `constraints` the solution has no derivative:
+        NullTypeGradError.
     >>> x, a = pt.dvector("x"), pt.dscalar("a")
     >>> place, success = pt.optimize.minimize(((x - a) ** 2).sum(), x)
     >>> place.eval({x: [0.0, 0.0], a: 3.0}).round(4).tolist()

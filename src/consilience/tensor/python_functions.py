@@ -18,13 +18,27 @@ from consilience.tensor.python_ops import Apply, Form, Op, Performed, Pulled, ti
 class FromFunctionOp(Op):
     """A function of NumPy arrays as an op; see `wrap_py`.
 
-    fn: Function of arrays that gives arrays.
-    itypes (sequence): Types of the inputs.
-    otypes (sequence): Types of the outputs.
-    infer_shape: Function that gives the shapes of the results.
-    gradient: Function that gives derivatives.
-    thread_safe: Whether several threads may call it at once.
-    See as_op: A decorator that makes one.
+    Parameters
+    ----------
+    fn : callable
+        Function of arrays that gives arrays.
+    itypes : sequence
+        Types of the inputs.
+    otypes : sequence
+        Types of the outputs.
+    infer_shape : callable, optional
+        Function that gives the shapes of the results.
+    gradient : callable, optional
+        Function that gives derivatives.
+    thread_safe : bool, default False
+        Whether several threads may call it at once.
+
+    See Also
+    --------
+    as_op : A decorator that makes one.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import consilience.tensor as pt
     >>> from consilience.compile import FromFunctionOp
@@ -109,12 +123,8 @@ def wrap_py(
     thread_safe: Whether it may run in several threads at once, as chains do; otherwise calls wait for each other.
     Returns: Decorator of a function; what it gives is called with tensors.
     See OpFromGraph: A function made of a graph.
-
-    Notes
-    -----
-    The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
-    interpreter's lock. What it raises reaches the caller as it is.
-
+    Notes: The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with
+        the interpreter's lock. What it raises reaches the caller as it is.
     >>> import consilience as pm, consilience.tensor as pt
     >>> @pm.as_op(itypes=[pt.dvector], otypes=[pt.dscalar])
     ... def largest(x):

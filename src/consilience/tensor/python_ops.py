@@ -167,11 +167,8 @@ class PythonOp:
         each other.
 
     See as_op: A function of arrays as an op.
-
-    Notes
-    -----
-    Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were declared.
-
+    Notes: Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were
+        declared.
     >>> import numpy as np
     >>> import consilience.tensor as pt
     >>> from consilience.graph import Apply
@@ -213,12 +210,8 @@ class PythonOp:
     def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **keywords: Any) -> Any:
         """The results for some inputs: one tensor, or a list where there are several.
 
-        Parameters
-        ----------
-        name : str, optional
-            Of the result; of several, with their number behind it.
-        return_list : bool, default False
-            Whether a single result comes in a list too.
+        name: Of the result; of several, with their number behind it.
+        return_list: Whether a single result comes in a list too.
         """
         made = self.make_node(*inputs, **keywords)
         if not isinstance(made, Apply):

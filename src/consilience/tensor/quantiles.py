@@ -109,11 +109,7 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
     Returns: The axes of q, then those that are left.
     See percentile: `quantile` at probabilities in percent.
     See median: The middle element over `axis` (all axes for None).
-
-    Notes
-    -----
-    Integers give float64, except by methods that take an element. No elements at all are a ShapeError.
-
+    Notes: Integers give float64, except by methods that take an element. No elements at all are a ShapeError.
     >>> pt.quantile([1.0, 2.0, 3.0], 0.5).eval().item()
     2.0
     """

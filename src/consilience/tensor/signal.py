@@ -37,13 +37,9 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     See convolve2d: Of two matrices.
     See convolve: Convolution of two vectors.
     See correlate: Sums of in1[i + j] times the conjugate of in2[j].
-
-    Notes
-    -----
-    Long vectors are convolved by Fourier transforms where that is quicker, with errors of some 1e-15 of the greatest
-    sum; a number that is not finite then reaches all sums, and one in in2 those at the ends in any case. Raises
-    ValueError for an unknown mode, ShapeError for scalars and empty vectors.
-
+    Notes: Long vectors are convolved by Fourier transforms where that is quicker, with errors of some 1e-15 of the
+        greatest sum; a number that is not finite then reaches all sums, and one in in2 those at the ends in any case.
+        Raises ValueError for an unknown mode, ShapeError for scalars and empty vectors.
     >>> pt.signal.convolve1d([1.0, 2.0], [1.0, 1.0]).eval().tolist()
     [1.0, 3.0, 2.0]
     """

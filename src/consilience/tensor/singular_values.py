@@ -45,12 +45,8 @@ def svd(
     Returns: U, s and Vh, or s alone unless `compute_uv`.
     See lstsq: The shortest y with the least |a y - b|.
     See pinv: Moore and Penrose's inverse.
-
-    Notes
-    -----
-    In every column of U the first element that is about as large as the largest is positive. Derivatives of vectors are
-    infinite or NaN where singular values are equal or 0.
-
+    Notes: In every column of U the first element that is about as large as the largest is positive. Derivatives of
+        vectors are infinite or NaN where singular values are equal or 0.
     >>> U, s, Vh = pt.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
     >>> s.eval().tolist()
     [4.0, 3.0]
@@ -114,13 +110,9 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     Returns: The solution, the sums of squares, the rank and the singular values.
     See pinv: Moore and Penrose's inverse.
     See svd: Singular values and vectors.
-
-    Notes
-    -----
-    Sums of squares are empty, as in NumPy, where the rank is below the number of columns or rows are no more than
-    these; for batches of matrices they are there in any case. Derivatives of the solution hold where the rank does not
-    change.
-
+    Notes: Sums of squares are empty, as in NumPy, where the rank is below the number of columns or rows are no more
+        than these; for batches of matrices they are there in any case. Derivatives of the solution hold where the rank
+        does not change.
     >>> pt.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval().round(4).tolist()
     [2.0]
     """

@@ -57,13 +57,9 @@ def eigh(
     See eigvals: Complex eigenvalues of square matrices.
     See eigvalsh: Eigenvalues in ascending order of symmetric matrices.
     See eig: Complex eigenvalues.
-
-    Notes
-    -----
-    In every vector the first element that is about as large as the largest is positive (without b). Derivatives of
-    vectors are infinite or NaN where eigenvalues are equal; those of values are right for functions that treat equal
-    eigenvalues alike.
-
+    Notes: In every vector the first element that is about as large as the largest is positive (without b). Derivatives
+        of vectors are infinite or NaN where eigenvalues are equal; those of values are right for functions that treat
+        equal eigenvalues alike.
     >>> values, vectors = pt.linalg.eigh([[2.0, 0.0], [0.0, 3.0]])
     >>> values.eval().tolist()
     [2.0, 3.0]
@@ -164,11 +160,7 @@ def schur(
     Returns: T and Z.
     See qr: Q with orthonormal columns and upper triangular R with A = Q R.
     See qr_full: `qr` with mode "full".
-
-    Notes
-    -----
-    There is no derivative.
-
+    Notes: There is no derivative.
     >>> T, Z = pt.linalg.schur([[2.0, 1.0], [0.0, 3.0]])
     >>> T.eval().round(4).tolist()
     [[2.0, 1.0], [0.0, 3.0]]
@@ -205,11 +197,7 @@ def qz(
     lwork, overwrite_a, overwrite_b, check_finite : ...
     Returns: AA, BB, Q and Z, with the eigenvalues alpha and beta in front of Q where they are asked for.
     See ordqz: With chosen eigenvalues first.
-
-    Notes
-    -----
-    SciPy computes it, with the interpreter's lock. There is no derivative.
-
+    Notes: SciPy computes it, with the interpreter's lock. There is no derivative.
     >>> A, B = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
     >>> AA, BB, Q, Z = (m.eval() for m in pt.linalg.qz(A, B))
     >>> np.allclose(Q @ AA @ Z.T, A)

@@ -58,12 +58,8 @@ def qr(
     Returns: Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
     See qr_full: `qr` with mode "full".
     See schur: T and Z with A = Z T Z^H.
-
-    Notes
-    -----
-    With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of R's
-    diagonal descend, those behind the rank of A are 0 but for rounding.
-
+    Notes: With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of
+        R's diagonal descend, those behind the rank of A are 0 but for rounding.
     >>> Q, R = pt.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
     >>> (Q @ R).eval().round(4).tolist()
     [[3.0, 1.0], [4.0, 2.0]]
@@ -229,11 +225,8 @@ def ldl(
     overwrite_a, check_finite : ...
     Returns: L, D and p.
     See cho_factor: The Cholesky factor of a symmetric positive definite matrix.
-
-    Notes
-    -----
-    D has blocks of lengths 1 and 2 on its diagonal (Bunch and Kaufman). `hermitian` means nothing for real matrices.
-
+    Notes: D has blocks of lengths 1 and 2 on its diagonal (Bunch and Kaufman). `hermitian` means nothing for real
+        matrices.
     >>> L, D, order = pt.linalg.ldl([[4.0, 2.0], [2.0, 5.0]])
     >>> D.eval().tolist()
     [[4.0, 0.0], [0.0, 4.0]]

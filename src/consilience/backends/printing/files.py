@@ -25,21 +25,9 @@ DRAWN: Final = ("png", "svg", "pdf", "jpg", "ps")
 def to_dot(graph: GraphLike) -> str:
     """The graph in the language of Graphviz; GraphError for what is no graph.
 
-    Parameters
-    ----------
     graph : ...
-
-    Returns
-    -------
-    str
-        Text.
-
-    See Also
-    --------
-    to_graphviz : As a picture.
-
-    Examples
-    --------
+    Returns: Text.
+    See to_graphviz: As a picture.
     >>> import consilience.tensor as pt
     >>> from consilience.backends.printing import to_dot
     >>> to_dot(pt.exp(pt.dscalar("x"))).splitlines()[0]
@@ -51,21 +39,9 @@ def to_dot(graph: GraphLike) -> str:
 def to_graphviz(graph: GraphLike) -> Any:
     """The graph as a `graphviz.Source`, which notebooks show; ImportError without the package `graphviz`.
 
-    Parameters
-    ----------
     graph : ...
-
-    Returns
-    -------
-    object
-        A `graphviz.Source`.
-
-    See Also
-    --------
-    to_dot : The text alone.
-
-    Examples
-    --------
+    Returns: A `graphviz.Source`.
+    See to_dot: The text alone.
     >>> import consilience.tensor as pt
     >>> from consilience.backends.printing import to_graphviz
     >>> "exp" in to_graphviz(pt.exp(pt.dscalar("x"))).source
@@ -84,21 +60,9 @@ def to_graphviz(graph: GraphLike) -> Any:
 def to_mermaid(graph: GraphLike) -> str:
     """The graph in Mermaid's language, which GitHub and notebooks draw; GraphError for what is no graph.
 
-    Parameters
-    ----------
     graph : ...
-
-    Returns
-    -------
-    str
-        Text for a block of Mermaid.
-
-    See Also
-    --------
-    to_dot : In the language of Graphviz.
-
-    Examples
-    --------
+    Returns: Text for a block of Mermaid.
+    See to_dot: In the language of Graphviz.
     >>> import consilience.tensor as pt
     >>> from consilience.backends.printing import to_mermaid
     >>> "exp" in to_mermaid(pt.exp(pt.dscalar("x")))
@@ -110,25 +74,11 @@ def to_mermaid(graph: GraphLike) -> str:
 def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "graph") -> str:
     """The graph as one web page with zoom that loads nothing else.
 
-    Parameters
-    ----------
     graph : ...
-    path : str or Path, optional
-        Where to write it, if anywhere.
-    title : str, default 'graph'
-        Title of the page.
-
-    Returns
-    -------
-    str
-        The page's text.
-
-    See Also
-    --------
-    to_graphviz : For notebooks.
-
-    Examples
-    --------
+    path: Where to write it, if anywhere.
+    title: Title of the page.
+    Returns: The page's text.
+    See to_graphviz: For notebooks.
     >>> import consilience.tensor as pt
     >>> from consilience.backends.printing import to_html
     >>> to_html(pt.exp(pt.dscalar("x"))).splitlines()[0]
@@ -143,38 +93,16 @@ def to_html(graph: GraphLike, path: str | Path | None = None, title: str = "grap
 def pydotprint(fct: GraphLike, outfile: str | Path | None = None, format: str = "png", **options: Any) -> str:
     """Write the picture of a graph to a file, as PyTensor's function of this name.
 
-    Parameters
-    ----------
-    fct : GraphLike
-        An expression, a list of expressions, a compiled function or a model.
-    outfile : str or Path, optional
-        Where to; its suffix decides what: .html (a page with zoom) and .mmd (Mermaid) and .dot need nothing, png svg
-        pdf jpg ps need the program `dot` of Graphviz; without a suffix `format` counts. None: nowhere.
-    format : str, default 'png'
-        Format of the picture: "png", "svg", "pdf".
-    **options : object
-        Others of PyTensor's function, which change the looks of its pictures, are accepted without effect.
-
-    Returns
-    -------
-    str
-        The text in Graphviz's language.
-
-    Raises
-    ------
-    GraphError
-        For what is no graph.
-    ValueError
-        For an unknown format.
-    OSError
-        Without `dot`.
-
-    See Also
-    --------
-    to_graphviz : For notebooks.
-
-    Examples
-    --------
+    fct: An expression, a list of expressions, a compiled function or a model.
+    outfile: Where to; its suffix decides what: .html (a page with zoom) and .mmd (Mermaid) and .dot need nothing, png
+        svg pdf jpg ps need the program `dot` of Graphviz; without a suffix `format` counts. None: nowhere.
+    format: Format of the picture: "png", "svg", "pdf".
+    **options: Others of PyTensor's function, which change the looks of its pictures, are accepted without effect.
+    Returns: The text in Graphviz's language.
+    Raises GraphError: For what is no graph.
+    Raises ValueError: For an unknown format.
+    Raises OSError: Without `dot`.
+    See to_graphviz: For notebooks.
     >>> import consilience.tensor as pt
     >>> from consilience.backends.printing import pydotprint
     >>> pydotprint(pt.exp(pt.dscalar("x")))[:7]

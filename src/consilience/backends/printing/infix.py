@@ -63,28 +63,11 @@ Text = tuple[str, int]  # an expression in writing and how strongly its outermos
 def pprint(graph: GraphLike) -> str:
     """The expressions in infix notation, one line per result.
 
-    Parameters
-    ----------
-    graph : GraphLike
-        An expression, a list or a dict of them, a compiled function (the graph that it computes), or a model.
-
-    Returns
-    -------
-    str
-        Lines `name = expression`, values used several times first, under the names t0, t1, …; of one expression that
-        needs none of those, the expression alone.
-
-    Raises
-    ------
-    GraphError
-        For what is no graph.
-
-    See Also
-    --------
-    dprint : As a tree.
-
-    Examples
-    --------
+    graph: An expression, a list or a dict of them, a compiled function (the graph that it computes), or a model.
+    Returns: Lines `name = expression`, values used several times first, under the names t0, t1, …; of one expression
+        that needs none of those, the expression alone.
+    Raises GraphError: For what is no graph.
+    See dprint: As a tree.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dscalar("x")
     >>> pm.pp(pt.exp(x) + 1)

@@ -34,43 +34,18 @@ def debugprint(
 ) -> str | TextIO:
     """Write a graph as a tree; a value that occurs again is written once and named by its letter.
 
-    Parameters
-    ----------
-    graph_like : GraphLike
-        An expression, a list or a dict of them, a compiled function (the graph that it computes), or a model.
-    depth : int, default -1
-        Levels to write; -1: all.
-    print_type : bool, default False
-        Whether types stand behind the ops: `<float64[3]>`.
-    print_shape : bool, default False
-        Whether shapes stand there: `shape=(3, n)`.
-    file : TextIO or {'str'}, optional
-        A file to write to, None: standard output, "str": return the text.
-    id_type : str, default 'CHAR'
-        "CHAR": letters, "int": numbers, "": none.
-    stop_on_name : bool, default False
-        Whether values with a name are not looked into.
-    print_inner_graphs : bool or {'auto'}, default 'auto'
-        Whether the inner graphs of loops and branches follow.
-    print_source : bool, default False
-        Whether the user's line stands behind the ops.
-
-    Returns
-    -------
-    str or TextIO
-        The text for `file="str"`, else the file.
-
-    Raises
-    ------
-    GraphError
-        For what is no graph.
-
-    See Also
-    --------
-    pp : In infix notation.
-
-    Examples
-    --------
+    graph_like: An expression, a list or a dict of them, a compiled function (the graph that it computes), or a model.
+    depth: Levels to write; -1: all.
+    print_type: Whether types stand behind the ops: `<float64[3]>`.
+    print_shape: Whether shapes stand there: `shape=(3, n)`.
+    file: A file to write to, None: standard output, "str": return the text.
+    id_type: "CHAR": letters, "int": numbers, "": none.
+    stop_on_name: Whether values with a name are not looked into.
+    print_inner_graphs: Whether the inner graphs of loops and branches follow.
+    print_source: Whether the user's line stands behind the ops.
+    Returns: The text for `file="str"`, else the file.
+    Raises GraphError: For what is no graph.
+    See pp: In infix notation.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dscalar("x")
     >>> text = pm.dprint(pt.exp(x) + 1, file="str")

@@ -20,24 +20,10 @@ from consilience.ops.python_call import PythonCall, PythonFunction
 class Print:
     """`Print(message)(x)` is x, and prints its value whenever it is computed, by a call of Python.
 
-    Parameters
-    ----------
-    message : str, default ''
-        What stands before the value.
-    attrs : sequence of str, default ('__str__',)
-        Attributes of the array to print, such as "shape" or "min"; methods are called.
-
-    Raises
-    ------
-    AttributeError
-        For a name that arrays do not have.
-
-    See Also
-    --------
-    dprint : Writes the graph.
-
-    Examples
-    --------
+    message: What stands before the value.
+    attrs: Attributes of the array to print, such as "shape" or "min"; methods are called.
+    Raises AttributeError: For a name that arrays do not have.
+    See dprint: Writes the graph.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.vector("x")
     >>> f = pm.function([x], pm.printing.Print("x is", attrs=("shape",))(x) * 2)

@@ -32,7 +32,12 @@ from consilience.ops.shape import full
 class Log(Transform):
     """(0, inf) to R by y = log x.
 
-    See LogExpM1: Close to the identity for large numbers.
+    See Also
+    --------
+    LogExpM1 : Close to the identity for large numbers.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.Log().forward(1.0).eval().item(), tr.Log().backward(0.0).eval().item()
     (0.0, 1.0)
@@ -53,7 +58,12 @@ class Log(Transform):
 class LogOdds(Transform):
     """(0, 1) to R by y = log(x / (1 - x)).
 
-    See Interval: Any interval.
+    See Also
+    --------
+    Interval : Any interval.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.LogOdds().backward(0.0).eval().item()
     0.5
@@ -75,7 +85,12 @@ class LogOdds(Transform):
 class LogExpM1(Transform):
     """(0, inf) to R by y = log(exp(x) - 1): close to x for large x, to log x for small x.
 
-    See Log: Another map of positive numbers.
+    See Also
+    --------
+    Log : Another map of positive numbers.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.LogExpM1().backward(0.0).eval().round(4).item()
     0.6931
@@ -123,7 +138,12 @@ class Circular(Transform):
 
     Many numbers stand for one angle, so that a density of angles, seen over all numbers, repeats with period 2 pi.
 
-    See Interval: An interval with two ends.
+    See Also
+    --------
+    Interval : An interval with two ends.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.Circular().backward(7.0).eval().round(4).item()
     0.7168
@@ -164,11 +184,22 @@ class Interval(Transform):
 
     Between two bounds y = log((x - lower) / (upper - x)), next to one bound the logarithm of the distance.
 
-    lower: Lower end of the interval; None for no end.
-    upper: Upper end of the interval; None for no end.
-    bounds_fn: In place of bounds a function of a variable's key, its shape and its parameters that gives both.
-    See Log: Positive numbers.
-    See LogOdds: Probabilities.
+    Parameters
+    ----------
+    lower : object, optional
+        Lower end of the interval; None for no end.
+    upper : object, optional
+        Upper end of the interval; None for no end.
+    bounds_fn : object, optional
+        In place of bounds a function of a variable's key, its shape and its parameters that gives both.
+
+    See Also
+    --------
+    Log : Positive numbers.
+    LogOdds : Probabilities.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.Interval(2.0, 4.0).backward(0.0).eval().item()
     3.0

@@ -20,7 +20,12 @@ from consilience.ops.shape import Iota, concatenate, full
 class Simplex(Transform):
     """Positive vectors of sum 1 to R^(n-1): z = log x - mean(log x) without its last element.
 
-    See SumTo1: Without logarithms.
+    See Also
+    --------
+    SumTo1 : Without logarithms.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.Simplex().backward([0.0, 0.0]).eval().round(4).tolist()
     [0.3333, 0.3333, 0.3333]
@@ -52,7 +57,12 @@ class SimplexSteps(Transform):
 
     In a chain with `simplex`, which is `ordered_simplex`, weights of a mixture keep their order.
 
-    See Simplex: Probability vectors to the real line.
+    See Also
+    --------
+    Simplex : Probability vectors to the real line.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.SimplexSteps().forward([0.2, 0.3, 0.5]).eval().round(4).tolist()
     [0.6, 0.2, 0.2]
@@ -83,7 +93,12 @@ class SumTo1(Transform):
 
     Elements that sum to more than 1 give a last element below 0: then the density must be -inf.
 
-    See Simplex: To the whole of R^(n-1).
+    See Also
+    --------
+    Simplex : To the whole of R^(n-1).
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.SumTo1().backward([0.2, 0.3]).eval().tolist()
     [0.2, 0.3, 0.5]

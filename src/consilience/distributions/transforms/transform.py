@@ -124,8 +124,17 @@ class Transform(Record):
 class Chain(Transform):
     """Bijections one after the other; `steps[0]` is nearest to the constrained value.
 
-    steps: The transforms, the first one nearest to the constrained value.
-    See chain: Makes one.
+    Parameters
+    ----------
+    steps : sequence of Transform
+        The transforms, the first one nearest to the constrained value.
+
+    See Also
+    --------
+    chain : Makes one.
+
+    Examples
+    --------
     >>> import consilience.distributions.transforms as tr
     >>> both = tr.Chain([tr.Log(), tr.Ordered()])
     >>> both.backward([0.0, 0.0]).eval().round(4).tolist()

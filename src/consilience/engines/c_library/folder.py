@@ -59,11 +59,7 @@ def export(
     Raises ValueError: For an unknown target or width.
     Raises MissingRuleError: For what has no form in C.
     See to_stablehlo: A module of StableHLO.
-
-    Notes
-    -----
-    Programs that factorise matrices call BLAS and LAPACK; the Makefile then links them.
-
+    Notes: Programs that factorise matrices call BLAS and LAPACK; the Makefile then links them.
     >>> import tempfile
     >>> import consilience as pm
     >>> with pm.Model() as model:

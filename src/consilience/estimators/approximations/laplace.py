@@ -47,11 +47,7 @@ def fit_laplace(
     Warns ConsilienceWarning: If `pareto_k` is above 0.7: the draws are then a poor approximation.
     See fit_pathfinder: Approximations on the way to the mode.
     See find_MAP: The mode alone.
-
-    Notes
-    -----
-    Source: Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities.
-
+    Notes: Source: Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

@@ -91,11 +91,7 @@ def find_MAP(
         has no gradient.
     See fit_laplace: A normal approximation at the mode.
     See find_hessian: Second derivatives of the log density with its Jacobian.
-
-    Notes
-    -----
-    Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
-
+    Notes: Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0.0, 10.0)
     ...     pm.Normal("y", mu, 1.0, observed=[1.0, 2.0])

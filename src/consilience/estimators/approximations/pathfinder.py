@@ -70,11 +70,7 @@ def fit_pathfinder(
     Warns ConsilienceWarning: If `pareto_k` is above 0.7: the draws are then a poor approximation.
     See fit_laplace: At the mode.
     See sample: Starts from it by `init`.
-
-    References
-    ----------
-    Zhang, Carpenter, Gelman, Vehtari (2022), Journal of Machine Learning Research 23(306).
-
+    References: Zhang, Carpenter, Gelman, Vehtari (2022), Journal of Machine Learning Research 23(306).
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

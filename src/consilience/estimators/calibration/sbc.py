@@ -134,11 +134,7 @@ def sbc(
     Raises StorageError: Where `store` belongs to another study.
     Raises SamplingError: Where every replication failed.
     See power: Whether a decision holds.
-
-    References
-    ----------
-    Talts, Betancourt, Simpson, Vehtari, Gelman (2018), arXiv:1804.06788.
-
+    References: Talts, Betancourt, Simpson, Vehtari, Gelman (2018), arXiv:1804.06788.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[0.0, 0.0])

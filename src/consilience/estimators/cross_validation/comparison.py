@@ -38,11 +38,7 @@ def compare(
     Raises ModelError: If a model is given without a result.
     See loo: The expected log predictive density of one model.
     See reloo: With refits where importance sampling can't be trusted.
-
-    References
-    ----------
-    Yao, Vehtari, Simpson, Gelman (2018), Bayesian Analysis 13, 917, doi:10.1214/17-BA1091, on the weights.
-
+    References: Yao, Vehtari, Simpson, Gelman (2018), Bayesian Analysis 13, 917, doi:10.1214/17-BA1091, on the weights.
     >>> data = [0.2, -0.5, 1.0, 0.3, -0.1, 0.6]
     >>> found = {}
     >>> for name, scale in {"narrow": 0.5, "wide": 5.0}.items():

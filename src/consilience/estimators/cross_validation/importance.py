@@ -50,11 +50,7 @@ def loo(
     See reloo: Refits for the observations with such a k.
     See loo_kfold: Refits for all observations, by folds.
     See compare: Several models.
-
-    References
-    ----------
-    Vehtari, Gelman, Gabry (2017), Statistics and Computing 27, 1413, doi:10.1007/s11222-016-9696-4.
-
+    References: Vehtari, Gelman, Gabry (2017), Statistics and Computing 27, 1413, doi:10.1007/s11222-016-9696-4.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[0.2, -0.5, 1.0, 0.3, -0.1, 0.6])

@@ -51,15 +51,11 @@ class StateSpaceModel:
         example an estimate of log p(y | x): an auxiliary filter.
     Raises ModelError, ShapeError, DtypeError: Where functions do not fit each other.
     See LinearGaussianStateSpace: Normal states, without particles.
-
-    Notes
-    -----
-    Distributions are made by `.dist(…)`. Functions may take fewer arguments, the first ones. The first data are seen at
-    time 0; t is an int64 tensor, by which other series may be indexed. States of several variables are dictionaries of
-    distributions by name: the functions get dictionaries of values then, and so it is with several observed variables.
-    The only state is called `x` and the only data `y`. Random variables of a model may be used in functions: these
-    are parameters, whose values `point` gives, or which `likelihood` leaves to inference.
-
+    Notes: Distributions are made by `.dist(…)`. Functions may take fewer arguments, the first ones. The first data are
+        seen at time 0; t is an int64 tensor, by which other series may be indexed. States of several variables are
+        dictionaries of distributions by name: the functions get dictionaries of values then, and so it is with several
+        observed variables. The only state is called `x` and the only data `y`. Random variables of a model may be used
+        in functions: these are parameters, whose values `point` gives, or which `likelihood` leaves to inference.
     >>> model = pm.StateSpaceModel(
     ...     lambda: pm.Normal.dist(0.0, 1.0), lambda x: pm.Normal.dist(0.9 * x, 0.5), lambda x: pm.Normal.dist(x, 0.3)
     ... )

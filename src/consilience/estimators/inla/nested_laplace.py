@@ -285,16 +285,9 @@ def fit_INLA(
     Raises SamplingError: Where the density of the block or of the hyperparameters has no mode.
     Warns ConsilienceWarning: If an element of the latent field is far from normal given the hyperparameters.
     See fit_laplace: One normal approximation for all variables.
-
-    Notes
-    -----
-    Source: Rue, Martino and Chopin (2009), Approximate Bayesian inference for latent Gaussian models by using
-    integrated nested Laplace approximations, Journal of the Royal Statistical Society B 71, 319-392.
-
-
-    References
-    ----------
-    Rue, Martino, Chopin (2009), Journal of the Royal Statistical Society B 71, 319.
+    Notes: Source: Rue, Martino and Chopin (2009), Approximate Bayesian inference for latent Gaussian models by using
+        integrated nested Laplace approximations, Journal of the Royal Statistical Society B 71, 319-392.
+    References: Rue, Martino, Chopin (2009), Journal of the Royal Statistical Society B 71, 319.
 
     >>> with pm.Model() as model:
     ...     tau = pm.HalfNormal("tau", 1)

@@ -51,16 +51,9 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     Warns ConsilienceWarning: Where the standard error is above 0.5.
     See sample_smc: Gives an estimate of its own.
     See sample_nested: Draws and evidence by nested sampling.
-
-    Notes
-    -----
-    Half of the draws tell mean and covariance of a normal distribution on the unconstrained scale, the other half is
-    compared with draws of it. Constants of priors count, so that differences are logs of Bayes factors.
-
-
-    References
-    ----------
-    Meng, Wong (1996), Statistica Sinica 6, 831.
+    Notes: Half of the draws tell mean and covariance of a normal distribution on the unconstrained scale, the other
+        half is compared with draws of it. Constants of priors count, so that differences are logs of Bayes factors.
+    References: Meng, Wong (1996), Statistica Sinica 6, 831.
 
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)

@@ -87,15 +87,9 @@ def sample_nested(
     Raises SamplingError: Where no draw of the prior explains the data, where there are fewer points than dimensions,
         and where points find no way up.
     See sample_smc: The evidence by particles.
-
-    Notes
-    -----
-    Costs grow with the information: the posterior is as good as that of other methods, the evidence is what it is for.
-
-
-    References
-    ----------
-    Skilling (2006), Bayesian Analysis 1, 833.
+    Notes: Costs grow with the information: the posterior is as good as that of other methods, the evidence is what it
+        is for.
+    References: Skilling (2006), Bayesian Analysis 1, 833.
 
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)

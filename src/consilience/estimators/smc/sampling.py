@@ -87,11 +87,7 @@ def sample_smc(
         they began; where there are so few particles for the number of dimensions that evidences are biased.
     See sample: Draws by Markov chains.
     See sample_nested: The evidence by nested sampling.
-
-    References
-    ----------
-    Del Moral, Doucet, Jasra (2006), Journal of the Royal Statistical Society B 68, 411.
-
+    References: Del Moral, Doucet, Jasra (2006), Journal of the Royal Statistical Society B 68, 411.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

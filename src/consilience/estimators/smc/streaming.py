@@ -68,13 +68,10 @@ def assimilate(
     Raises SamplingError: As `pm.sample_smc`. The model's data then stay as they were.
     Warns ConvergenceWarning: As `pm.sample_smc`.
     See sample_smc: Begins with the prior.
-
-    Notes
-    -----
-    The new data stay appended to the model's. Particles are weighted by the likelihood of what came since they last
-    moved. While their effective share is at least the kernel's `threshold`, `posterior` has copies of them, chosen by
-    weights; otherwise these copies move to the new posterior, through powers of the new data's likelihood.
-
+    Notes: The new data stay appended to the model's. Particles are weighted by the likelihood of what came since they
+        last moved. While their effective share is at least the kernel's `threshold`, `posterior` has copies of them,
+        chosen by weights; otherwise these copies move to the new posterior, through powers of the new data's
+        likelihood.
     >>> import numpy as np
     >>> import consilience as pm
     >>> from consilience.estimators.smc import assimilate

@@ -59,11 +59,7 @@ class Inference:
 
     See ADVI: The most usual one.
     See fit: Fits by the name of a method.
-
-    Notes
-    -----
-    Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
-
+    Notes: Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
     >>> issubclass(pm.ADVI, pm.Inference)
     True
     """

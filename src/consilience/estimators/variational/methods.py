@@ -39,11 +39,7 @@ class ADVI(Inference):
     model, random_seed, start, start_sigma : ...
     See FullRankADVI: With a full covariance matrix.
     See fit: Fits by the name of a method.
-
-    References
-    ----------
-    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
-
+    References: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -63,11 +59,7 @@ class FullRankADVI(Inference):
     model, random_seed, start, start_sigma : ...
     See ADVI: With independent coordinates.
     See fit: Fits by the name of a method.
-
-    References
-    ----------
-    Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
-
+    References: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -86,15 +78,8 @@ class LowRankADVI(Inference):
     model, random_seed, start, start_sigma : ...
     See FullRankADVI: With a full covariance matrix.
     See fit: Fits by the name of a method.
-
-    Notes
-    -----
-    Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
-
-
-    References
-    ----------
-    Ong, Nott, Smith (2018), Journal of Computational and Graphical Statistics 27, 465.
+    Notes: Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
+    References: Ong, Nott, Smith (2018), Journal of Computational and Graphical Statistics 27, 465.
 
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1, shape=3)
@@ -136,16 +121,9 @@ class SVGD(Inference):
     model, random_seed, start : ...
     See ASVGD: With a normal distribution that moves.
     See fit: Fits by the name of a method.
-
-    Notes
-    -----
-    Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
-    not small against the number of particles.
-
-
-    References
-    ----------
-    Liu, Wang: Stein Variational Gradient Descent (2016).
+    Notes: Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the
+        dimension is not small against the number of particles.
+    References: Liu, Wang: Stein Variational Gradient Descent (2016).
 
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
@@ -197,15 +175,8 @@ class ASVGD(Inference):
 
     See SVGD: With particles.
     See fit: Fits by the name of a method.
-
-    Notes
-    -----
-    Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
-
-
-    References
-    ----------
-    Feng, Wang, Liu: Learning to Draw Samples with Amortized Stein Variational Gradient Descent (2017).
+    Notes: Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
+    References: Feng, Wang, Liu: Learning to Draw Samples with Amortized Stein Variational Gradient Descent (2017).
 
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
@@ -242,11 +213,7 @@ class NFVI(Inference):
     (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
     autoregressive flow.
 
-
-    References
-    ----------
-    Rezende, Mohamed: Variational Inference with Normalizing Flows (2015).
-
+    References: Rezende, Mohamed: Variational Inference with Normalizing Flows (2015).
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

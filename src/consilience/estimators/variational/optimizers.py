@@ -80,11 +80,7 @@ def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
     learning_rate: 1 would reach the optimum of a normal posterior in one step.
     Returns: For `obj_optimizer` of `pm.fit`.
     See fit: Takes it as `obj_optimizer`.
-
-    Notes
-    -----
-    Source: Amari (1998), Natural gradient works efficiently in learning.
-
+    Notes: Source: Amari (1998), Natural gradient works efficiently in learning.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

@@ -31,32 +31,21 @@ CONSISTENT = 1e-6  # deviation of such an observation, in standard deviations of
 class Space:
     """A state space, a series, and memory.
 
-    Attributes
-    ----------
-    y, Z, h, T, Q, c : Array
-        Series (times, p), what is seen (1 or times, p, n), variances (1 or times, p), transition (1 or times, n, n),
-        covariance of its noise, intercepts (1 or times, n).
-    a1, P1, free : Array
-        Mean and covariance of the first state; 1 where nothing is known of it, else 0.
-    kinds, v, f, gains, means, places : Array
-        Of each observation: `SKIPPED`, `ORDINARY` or `DIFFUSE`, residual, variance, gain (m numbers). Of each time:
-        the mean behind it, and the time whose gains it uses; behind these `known_times`, or the density itself where it
-        is -inf or NaN and nothing else was kept.
-    kept, kept_free, end : Array
-        Covariances and diffuse parts at the first step of blocks, (blocks, n, m), and the covariance behind the last
-        observation.
-    P, Pi, A, B, old : Array
-        Matrices (n, m) of memory; A and B for what is computed on the way.
-    a, M, Mi : Array
-        Vectors of m numbers.
-    begins, columns, values, z_begins, z_columns, z_values : Array
-        Entries of T and Z that are not zero, row by row.
-    times, p, n, m, block : int
-        Lengths; `block` in steps.
-    moving_Z, moving_h, moving_T, moving_Q, moving_c, diffuse : int
-        Whether there is one for each time; whether `free` is not zero.
-    known_times : int
-        From this time on no part of the state is diffuse.
+    y, Z, h, T, Q, c (Array): Series (times, p), what is seen (1 or times, p, n), variances (1 or times, p), transition
+        (1 or times, n, n), covariance of its noise, intercepts (1 or times, n).
+    a1, P1, free (Array): Mean and covariance of the first state; 1 where nothing is known of it, else 0.
+    kinds, v, f, gains, means, places (Array): Of each observation: `SKIPPED`, `ORDINARY` or `DIFFUSE`, residual,
+        variance, gain (m numbers). Of each time: the mean behind it, and the time whose gains it uses; behind these
+        `known_times`, or the density itself where it is -inf or NaN and nothing else was kept.
+    kept, kept_free, end (Array): Covariances and diffuse parts at the first step of blocks, (blocks, n, m), and the
+        covariance behind the last observation.
+    P, Pi, A, B, old (Array): Matrices (n, m) of memory; A and B for what is computed on the way.
+    a, M, Mi (Array): Vectors of m numbers.
+    begins, columns, values, z_begins, z_columns, z_values (Array): Entries of T and Z that are not zero, row by row.
+    times, p, n, m, block (int): Lengths; `block` in steps.
+    moving_Z, moving_h, moving_T, moving_Q, moving_c, diffuse (int): Whether there is one for each time; whether `free`
+        is not zero.
+    known_times (int): From this time on no part of the state is diffuse.
     """
 
     y: Array[f64]

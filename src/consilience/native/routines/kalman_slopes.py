@@ -33,32 +33,19 @@ from consilience.native.typed_python import Array, f64, i64, native, record, sim
 class Slopes:
     """Derivatives, and memory for them.
 
-    Attributes
-    ----------
-    y, Z, h, T, Q, c, a1, P1 : Array
-        In the shapes of `Space`.
-    start : Array
-        What the diffuse part of the first state is multiplied by to give its smoothed mean, n numbers.
-    r, diffuse_r, w, M, Mi : Array
-        Vectors of m numbers.
-    G, Gi, old, outer, second, of_T : Array
-        Matrices (n, m); `of_T` holds the derivative by T.
-    made, made_free : Array
-        Covariances at the steps of a block, (block, n, m).
-    inner, inner_free : Array
-        Covariances before each observation of a time, (p, n, m).
-    with_mean, with_slope, changes : Array
-        Sums over settled times for each observation: (p, m), (p, m), p numbers.
-    recent : Array
-        What came back at the last settled times, of which no products are summed yet, (4, m).
-    weighted, spreads : Array
-        N times the gain of each observation, (p, m), and the variance of what comes back to it, p numbers.
-    asked : Array
-        Columns of T by which derivatives are asked for.
-    variable_T, variable_Z : int
-        The number of these columns, and whether derivatives by Z are asked for.
-    waiting, held : int
-        How many vectors `recent` holds, and how many times G was equal and is not summed yet.
+    y, Z, h, T, Q, c, a1, P1 (Array): In the shapes of `Space`.
+    start (Array): What the diffuse part of the first state is multiplied by to give its smoothed mean, n numbers.
+    r, diffuse_r, w, M, Mi (Array): Vectors of m numbers.
+    G, Gi, old, outer, second, of_T (Array): Matrices (n, m); `of_T` holds the derivative by T.
+    made, made_free (Array): Covariances at the steps of a block, (block, n, m).
+    inner, inner_free (Array): Covariances before each observation of a time, (p, n, m).
+    with_mean, with_slope, changes (Array): Sums over settled times for each observation: (p, m), (p, m), p numbers.
+    recent (Array): What came back at the last settled times, of which no products are summed yet, (4, m).
+    weighted, spreads (Array): N times the gain of each observation, (p, m), and the variance of what comes back to it,
+        p numbers.
+    asked (Array): Columns of T by which derivatives are asked for.
+    variable_T, variable_Z (int): The number of these columns, and whether derivatives by Z are asked for.
+    waiting, held (int): How many vectors `recent` holds, and how many times G was equal and is not summed yet.
     """
 
     y: Array[f64]

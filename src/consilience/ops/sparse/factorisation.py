@@ -111,9 +111,19 @@ class Pattern(Record, eq=False):
 class SparseFactor(Record, eq=False):
     """The factor L of P A P' = L L' for a sparse positive definite A.
 
-    L (SparseVariable): The lower triangular factor, a sparse variable of format "csc".
-    P (ndarray): The order: row i of the factor is row P[i] of A.
-    See cholesky: Makes a factor.
+    Parameters
+    ----------
+    L : SparseVariable
+        The lower triangular factor, a sparse variable of format "csc".
+    P : ndarray
+        The order: row i of the factor is row P[i] of A.
+
+    See Also
+    --------
+    cholesky : Makes a factor.
+
+    Examples
+    --------
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> factor = sparse.cholesky(scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]]))

@@ -20,43 +20,20 @@ from consilience.errors import GraphError
 def from_jax(function: Callable[..., Any], *examples: Any, opaque: bool = False) -> Callable[..., Any]:
     """A function of JAX's arrays as a function of tensors.
 
-    Parameters
-    ----------
-    function : callable
-        Pure, of arrays or of nested dicts, lists and tuples of arrays.
-    *examples : object
-        Arguments as it takes them: their shapes and dtypes are fixed, their numbers do not matter.
-    opaque : bool, default False
-        Nothing is translated: JAX computes values and first derivatives, called in Python by each evaluation, whose
+    function: Pure, of arrays or of nested dicts, lists and tuples of arrays.
+    *examples: Arguments as it takes them: their shapes and dtypes are fixed, their numbers do not matter.
+    opaque: Nothing is translated: JAX computes values and first derivatives, called in Python by each evaluation, whose
         threads then wait for each other.
-
-    Returns
-    -------
-    callable
-        A function of as many arguments in the same form, of tensors or numbers; its results have the form of those of
-        `function`. They are differentiated, simplified and compiled as all tensors are; where JAX's function has
+    Returns: A function of as many arguments in the same form, of tensors or numbers; its results have the form of those
+        of `function`. They are differentiated, simplified and compiled as all tensors are; where JAX's function has
         derivatives of its own (`custom_jvp`, `custom_vjp`), these are taken.
-
-    Raises
-    ------
-    MissingRuleError
-        For a primitive that has no translation, with the line that it comes from.
-    DtypeError
-        For a dtype that tensors do not hold.
-    GraphError
-        For branches, loops and shapes that depend on values.
-    MissingPackageError
-        Without JAX.
-    ShapeError
-        Of the function that is made: for arguments of other shapes, and DtypeError for other dtypes.
-
-    See Also
-    --------
-    from_torch : The same for PyTorch.
-    from_density : A log density of one's own.
-
-    Examples
-    --------
+    Raises MissingRuleError: For a primitive that has no translation, with the line that it comes from.
+    Raises DtypeError: For a dtype that tensors do not hold.
+    Raises GraphError: For branches, loops and shapes that depend on values.
+    Raises MissingPackageError: Without JAX.
+    Raises ShapeError: Of the function that is made: for arguments of other shapes, and DtypeError for other dtypes.
+    See from_torch: The same for PyTorch.
+    See from_density: A log density of one's own.
     >>> import jax.numpy as jnp
     >>> import numpy as np
     >>> import consilience as pm, consilience.tensor as pt

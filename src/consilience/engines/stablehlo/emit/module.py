@@ -47,12 +47,8 @@ def to_stablehlo(
     Raises MissingPackageError: For bytecode without `jaxlib`.
     See from_stablehlo: The other way.
     See export: A library in C.
-
-    Notes
-    -----
-    What is an error here has no form there: an index outside its axis takes the nearest element, and NaN comes of a
-    matrix that is not positive definite and of parameters outside their range.
-
+    Notes: What is an error here has no form there: an index outside its axis takes the nearest element, and NaN comes
+        of a matrix that is not positive definite and of parameters outside their range.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.tensor("x", dtype="float64", shape=(3,))
     >>> "func.func" in pm.to_stablehlo(pt.exp(x).sum(), [x])

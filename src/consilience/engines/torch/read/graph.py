@@ -30,45 +30,22 @@ TORCH: Final = Language("PyTorch", "op", RULES, lambda _: " `opaque=True` calls 
 def from_torch(module: Callable[..., Any], *examples: Any, opaque: bool = False) -> Callable[..., Any]:
     """A module or function of PyTorch's tensors as a function of tensors.
 
-    Parameters
-    ----------
-    module : callable
-        A `torch.nn.Module`, or a pure function of tensors.
-    *examples : object
-        Arguments as it takes them, also nested dicts, lists and tuples: shapes and dtypes are fixed, the numbers of
-        tensors do not matter. Numbers of Python are taken as constants.
-    opaque : bool, default False
-        Nothing is translated: PyTorch computes values and first derivatives, called in Python by each evaluation, whose
-        threads then wait for each other. The module must be pure, as after `.eval()`.
-
-    Returns
-    -------
-    callable
-        A function of as many arguments in the same form, of tensors or numbers, and of `parameters`: a dict from names
-        of parameters and buffers, as in `module.named_parameters()`, to tensors or random variables that take their
-        place, as in `torch.func.functional_call`. The others are constants. Its own attribute `parameters` holds the
-        values of all by name, as arrays. The results have the form of those of `module`.
-
-    Raises
-    ------
-    MissingRuleError
-        For an op that has no translation, with the line that it comes from.
-    DtypeError
-        For one whose result has a dtype that tensors do not hold.
-    GraphError
-        For branches, loops and shapes that depend on values.
-    MissingPackageError
-        Without PyTorch.
-    ShapeError
-        Of the function that is made: for arguments of other shapes, DtypeError for other dtypes, GraphError for others
-        in number or form.
-
-    See Also
-    --------
-    from_jax : The same for JAX.
-
-    Examples
-    --------
+    module: A `torch.nn.Module`, or a pure function of tensors.
+    *examples: Arguments as it takes them, also nested dicts, lists and tuples: shapes and dtypes are fixed, the numbers
+        of tensors do not matter. Numbers of Python are taken as constants.
+    opaque: Nothing is translated: PyTorch computes values and first derivatives, called in Python by each evaluation,
+        whose threads then wait for each other. The module must be pure, as after `.eval()`.
+    Returns: A function of as many arguments in the same form, of tensors or numbers, and of `parameters`: a dict from
+        names of parameters and buffers, as in `module.named_parameters()`, to tensors or random variables that take
+        their place, as in `torch.func.functional_call`. The others are constants. Its own attribute `parameters` holds
+        the values of all by name, as arrays. The results have the form of those of `module`.
+    Raises MissingRuleError: For an op that has no translation, with the line that it comes from.
+    Raises DtypeError: For one whose result has a dtype that tensors do not hold.
+    Raises GraphError: For branches, loops and shapes that depend on values.
+    Raises MissingPackageError: Without PyTorch.
+    Raises ShapeError: Of the function that is made: for arguments of other shapes, DtypeError for other dtypes,
+        GraphError for others in number or form.
+    See from_jax: The same for JAX.
     >>> import torch
     >>> import numpy as np
     >>> import consilience as pm, consilience.tensor as pt
