@@ -113,7 +113,7 @@ def default_transform(rv: Node) -> Transform | None:
 
     See Also
     --------
-    label : The name by which a transformed value is known.
+    support_of : The values that a variable can have, which the transform maps to the real line.
 
     Examples
     --------
