@@ -1,4 +1,4 @@
-"""A run of one of twelve kinds, which goes on from what a killed process left, and tells its result in one line.
+"""A run of one of several kinds, which goes on from what a killed process left, and tells its result in one line.
 
 `python -m benchmarks.workers.killed_run KIND FOLDER`; `benchmarks/kills.py` starts and kills it.
 """
@@ -59,6 +59,24 @@ def schools() -> pm.Model:
         tau = pm.HalfCauchy("tau", 5.0)
         theta = pm.Normal("theta", mu, tau, shape=8)
         pm.Normal("y", theta, [15, 10, 16, 11, 9, 11, 10, 18], observed=[28, 8, -3, 7, -1, 1, 18, 12])
+    return model
+
+
+def few_counts() -> pm.Model:
+    """Counts of groups that say little of how far these differ: a run goes on in coordinates of the block."""
+    counted = np.random.default_rng(5)
+    counted = counted.poisson(2.0 * np.exp(0.15 * counted.normal(size=300)))
+    with pm.Model() as model:
+        a = pm.Normal("a", pm.Normal("mu", 0.0, 3.0), pm.HalfNormal("tau", 1.0), shape=300)
+        pm.Poisson("y", 2.0 * pm.math.exp(a), observed=counted)
+    return model
+
+
+def trees() -> pm.Model:
+    """A sum of regression trees beside a scale."""
+    rows = np.random.default_rng(1).uniform(size=(24, 2))
+    with pm.Model() as model:
+        pm.Normal("y", pm.BART("f", rows, DATA, m=10), pm.HalfNormal("sigma", 2.0), observed=DATA)
     return model
 
 
@@ -123,6 +141,10 @@ KINDS: Final[Mapping[str, Callable[[Path], Any]]] = {
     "NUTS that changes coordinates and decides its length": lambda folder: chains(
         folder, schools, draws=None, tune=None, stop=pm.Stop(ess=2000)
     ),
+    "NUTS that carries a block along and restarts": lambda folder: chains(
+        folder, few_counts, draws=None, tune=None, stop=pm.Stop(ess=3000)
+    ),
+    "NUTS and regression trees": lambda folder: chains(folder, trees, draws=1500),
     "NUTS on processes": on_processes,
     "NUTS and binary Gibbs": lambda folder: chains(
         folder, groups, step=lambda: [pm.NUTS(["p", "mu"]), pm.BinaryGibbsMetropolis(["z"])], draws=1500

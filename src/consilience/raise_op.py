@@ -40,7 +40,9 @@ class Assert:
     """
 
     def __init__(self, msg: str = "an assertion failed.") -> None:
-        self.msg = str(msg)
+        if not isinstance(msg, str):
+            raise TypeError(f"`Assert` takes its `msg` as text, got {msg!r:.200}.")
+        self.msg = msg
 
     def __call__(self, value: TensorLike, *conditions: TensorLike) -> Node:
         result = as_tensor(value)

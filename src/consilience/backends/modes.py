@@ -73,7 +73,7 @@ class Mode(Record):
             raise TypeError(f"`optimizer` of a `Mode` must be True, False or a name, got {optimizer!r}.")
         object.__setattr__(self, "backend", _LINKERS.get(chosen, chosen))
         object.__setattr__(self, "simplified", bool(optimizer) if simplified is None else simplified)
-        object.__setattr__(self, "plan", self.simplified and plan)
+        object.__setattr__(self, "plan", self.simplified and _checked_plan(plan))
 
     @property
     def linker(self) -> str:
@@ -95,7 +95,8 @@ class Mode(Record):
         """This mode with another `plan`."""
         made = object.__new__(type(self))
         for name in field_names(self):
-            object.__setattr__(made, name, getattr(self, name) if name != "plan" else self.simplified and plan)
+            object.__setattr__(made, name, getattr(self, name))
+        object.__setattr__(made, "plan", self.simplified and _checked_plan(plan))
         return made
 
     def excluding(self, *tags: str) -> Mode:
@@ -103,6 +104,12 @@ class Mode(Record):
         return self
 
     including = excluding
+
+
+def _checked_plan(plan: bool | int) -> bool | int:
+    if not isinstance(plan, int) or plan < 0:
+        raise TypeError(f"`plan` must be True, False or a number of bytes, got {plan!r:.200}.")
+    return plan
 
 
 class NanGuardMode(Mode):

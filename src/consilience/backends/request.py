@@ -87,6 +87,15 @@ class In(Record, eq=False):
     borrow: bool | None = None
     mutable: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(_plain(self.variable), Node):
+            raise GraphError(f"an input must be a symbolic variable such as `pt.vector('x')`, got {self.variable!r}.")
+        for flag in ("strict", "allow_downcast", "borrow", "mutable"):
+            if not isinstance(given := getattr(self, flag), bool | np.bool | None):
+                raise TypeError(f"`In`: `{flag}` must be True or False, got {given!r}.")
+        if not isinstance(self.value, Node | None) and np.asarray(self.value).dtype.kind not in "biufc":
+            raise TypeError(f"`In`: `value` must be numbers, got {self.value!r:.200}.")
+
 
 class Out(Record, eq=False):
     """An output; `borrow` has no meaning, since every result is a fresh array.
@@ -256,14 +265,12 @@ def _check_inputs(name: str, inputs: Sequence[In]) -> None:
     seen: set[Node] = set()
     for item in inputs:
         node = item.variable
-        if not isinstance(node, Node) or not isinstance(node.type, TensorType):
-            raise GraphError(f"an input must be a symbolic variable such as `pt.vector('x')`, got {node!r}.")
         if isinstance(node.op, Shared):
             raise GraphError(
                 f"{describe(node)} is shared: its value lives in a context and is no input. To give another value at "
                 "the call, put a variable in its place: `givens={shared: variable}`."
             )
-        if isinstance(node.op, Constant | Parameter):
+        if isinstance(node.op, Constant | Parameter) or not isinstance(node.type, TensorType):
             raise GraphError(f"an input must be a symbolic variable such as `pt.vector('x')`, got {describe(node)}.")
         if node in seen:
             raise GraphError(f"{describe(node)} is listed twice among the inputs of `{name}`.")

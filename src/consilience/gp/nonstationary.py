@@ -150,7 +150,7 @@ class Polynomial(LinearCovariance):
         active_dims: Sequence[int] | None = None,
     ) -> None:
         super().__init__(input_dim, c, active_dims)
-        self.d = d
+        self.d = pt.as_tensor(d)
         self.offset = positive(offset, "offset", "Polynomial", zero=True)
 
     def diag(self, X: Node) -> Node:

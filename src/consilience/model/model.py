@@ -341,6 +341,8 @@ def modelcontext(model: Model | None = None) -> Model:
     if told := elsewhere(model):
         raise ModelError(told)
     if model is not None:
+        if not isinstance(model, Model):
+            raise TypeError(f"a `pm.Model` is needed, got {model!r:.200}.")
         return model
     current = context.current_or_none()
     if isinstance(current, context.Closed):

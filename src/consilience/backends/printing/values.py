@@ -46,6 +46,8 @@ class Print:
     """
 
     def __init__(self, message: str = "", attrs: Sequence[str] = ("__str__",)) -> None:
+        if not isinstance(message, str):
+            raise TypeError(f"`Print` takes its `message` as text, got {message!r}.")
         self.message, self.attrs = message, tuple(attrs)
         for name in self.attrs:
             if not hasattr(np.ndarray, name):

@@ -65,6 +65,8 @@ def vectorize_function(
     >>> f([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [3.0, 7.0]
     """
+    if not callable(function):
+        raise TypeError(f"`vectorize` needs a `function` of tensors, got {function!r:.200}.")
     if in_axes is not None or out_axes is not None:
         if signature is not None:
             raise TypeError("batch axes are told by `signature` or by `in_axes` and `out_axes`, got both.")
