@@ -95,7 +95,7 @@ def probabilities_that_sum_to_1_at_the_start_alone(rng: np.random.Generator) -> 
     pm.Multinomial("y", n=10, p=pt.stack([a, b]), observed=[4, 6])
 
 
-@situation("tails", "beta")
+@situation("tails", "beta", **FIXED)
 def separated_classes_with_cauchy_priors(rng: np.random.Generator) -> None:
     x = np.linspace(-2, 2, 20)
     pm.Bernoulli("y", logit_p=pm.Cauchy("beta", 0, 2.5) * x, observed=(x > 0).astype(int))

@@ -1,15 +1,16 @@
 """What `pm.challenge` says of results that are right, and of results made wrong.
 
-`python -m benchmarks.challenges [--seeds N] [--rows ROW ...]`. Right ones are certified runs; wrong ones have chains
-that were started in a lesser mode, tails that chains did not come to, or draws of something else than the posterior.
+`python -m benchmarks.challenges [--runs N] [--models ROW ...] [--out FILE]`. Right ones are certified runs; wrong ones
+have chains that were started in a lesser mode, tails that chains did not come to, or draws of something else than the
+posterior. The `models` of the command are these rows, or `right` and `wrong` for all of either.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,10 @@ import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
+from benchmarks.certificates.summary import Rate
 from benchmarks.certificates.targets import hierarchies, learning, mixtures
 from benchmarks.convergence.columns import Columns
+from benchmarks.rows_of_processes import Row, made, parser_of, read
 from consilience.errors import ConsilienceWarning
 from consilience.inference.modes.search import find_regions
 
@@ -231,34 +234,49 @@ WRONG: dict[str, Made] = {
 ROWS: dict[str, Made] = RIGHT | WRONG
 
 
+MAX_TIME = 30.0  # seconds of a challenge
+
+
+def one(work: tuple[str, int]) -> Row:
+    """A challenge of a result: whether it was refuted, and by what."""
+    name, seed = work
+    model, result = ROWS[name](seed)
+    began, before = time.perf_counter(), time.process_time()
+    found = pm.challenge(result, model=model, max_time=MAX_TIME, random_seed=seed, progressbar=False)
+    return {
+        "model": name, "seed": seed, "status": str(result.posterior.attrs.get("status", "-")),
+        "refuted": bool(found.refuted), "by": [f"{a.attack}: {a.found}" for a in found.attempts if a.refuted],
+        "seconds": round(time.perf_counter() - began, 2), "cpu": round(time.process_time() - before, 2),
+        "words": str(found),
+    }  # fmt: skip
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Print the table, what refuted, and how often in all; results that are not certified are not among right ones."""
+    of: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        of.setdefault(row["model"], {})[row["seed"]] = row
+    table = Columns("What challenges say", ("row", 28), [(name, 10) for name in ("refuted", "seconds", "")])
+    for name in [name for name in ROWS if name in of]:
+        runs = list(of[name].values())
+        seconds, refuted = np.median([row["seconds"] for row in runs]), sum(row["refuted"] for row in runs)
+        table.row(name, [f"{refuted} of {len(runs)}", f"{seconds:.1f}", "wrong" if name in WRONG else "right"])
+        for line, count in Counter(f"{row['status']}: {(row['by'] or ['-'])[0]}" for row in runs).items():
+            print(f"    {count} times {line}", flush=True)
+    for title, names in (("right, certified", RIGHT), ("wrong", WRONG)):
+        runs = [row for name in names for row in of.get(name, {}).values()]
+        runs = [row for row in runs if names is WRONG or row["status"] == "converged"]
+        found = Rate(sum(row["refuted"] for row in runs), len(runs))
+        print(f"{title}: {found.wrong} of {found.runs} refuted, {found}")
+
+
 def main() -> None:
-    """Print the table, a row as soon as it is known."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=1, help="results of each row")
-    parser.add_argument("--seed", type=int, default=0, help="the first")
-    parser.add_argument("--rows", nargs="+", metavar="ROW", choices=list(ROWS), default=list(ROWS))
-    parser.add_argument("--max-time", type=float, default=30.0)
-    parser.add_argument("--words", action="store_true", help="also the whole challenge")
-    options = parser.parse_args()
-    names = ("refuted", "seconds", "")
-    table = Columns("What challenges say", ("row", 28), [(name, 10) for name in names])
-    for name in options.rows:
-        refuted, seconds, by = 0, [], []
-        for seed in range(options.seed, options.seed + options.seeds):
-            model, result = ROWS[name](seed)
-            began = time.perf_counter()
-            found = pm.challenge(result, model=model, max_time=options.max_time, random_seed=seed, progressbar=False)
-            seconds.append(time.perf_counter() - began)
-            refuted += found.refuted
-            status = result.posterior.attrs.get("status", "-")
-            by.append(f"{status}: " + next((f"{a.attack}: {a.found}" for a in found.attempts if a.refuted), "-"))
-            if options.words:
-                print(found)
-        table.row(
-            name, [f"{refuted} of {options.seeds}", f"{np.median(seconds):.1f}", "wrong" if name in WRONG else "right"]
-        )
-        for line in dict.fromkeys(by):
-            print(f"    {line}", flush=True)
+    """Run or read."""
+    groups = {"right": list(RIGHT), "wrong": list(WRONG)}
+    given = parser_of("benchmarks.challenges", __doc__, [*groups, *ROWS], "results").parse_args()
+    names = list(dict.fromkeys(name for one in given.models for name in groups.get(one, [one])))
+    work = [(name, seed) for seed in range(given.runs) for name in names]
+    show(read(given.summary) if given.summary else made(one, work, given))
 
 
 if __name__ == "__main__":

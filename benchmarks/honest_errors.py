@@ -1,6 +1,6 @@
 """Whether the standard errors that runs claim are those that they make, and are ArviZ's.
 
-`python -m benchmarks.honest_errors [--seeds N] [--models MODEL ...]`. Six models of closed form: errors
+`python -m benchmarks.honest_errors [--runs N] [--models MODEL ...] [--out FILE]`. Six models of closed form: errors
 of the mean, the standard deviation and three quantiles of their first parameter, in the standard errors claimed for
 them. Their variance around 0 over N seeds is 1 where errors are honest, within its own standard error that stands
 beside it, about sqrt(2 / N). No standard error of a deviation is claimed where tails are too heavy to tell; `sd of` is
@@ -11,9 +11,9 @@ there.
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from scipy import stats
 
 import consilience as pm
 from benchmarks.convergence.columns import Columns
+from benchmarks.rows_of_processes import Row, made, parser_of, read
 from consilience.diagnostics.effective_sample_size import ess_bulk, ess_mean, ess_tail
 from consilience.diagnostics.split_rhat import split_rhat
 from consilience.diagnostics.standard_error import mcse_mean, mcse_quantile, mcse_sd
@@ -76,30 +77,49 @@ def apart(draws: Any) -> float:
     return max(abs(float(a) - float(b)) / abs(float(b)) for a, b in pairs)
 
 
-def main() -> None:
-    """Print the table, a row as soon as it is known."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=200, help="runs of each model, 2 at least")
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", ConsilienceWarning)
+@cache
+def model_of(name: str) -> pm.Model:
+    """One for all seeds."""
+    with pm.Model() as model:
+        MODELS[name][0]()
+    return model
+
+
+def one(work: tuple[str, int]) -> Row:
+    """A run: its status, its scores, and how far its diagnostics are from ArviZ's."""
+    name, seed = work
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConsilienceWarning)
+        result = pm.sample(model=model_of(name), random_seed=seed, cores=1, progressbar=False)
+    draws = result.posterior["x"].to_numpy()
+    found = scores(draws, MODELS[name][1])
+    return {
+        "model": name, "seed": seed, "status": result.status, "scores": [float(score) for score in found],
+        "apart": apart(draws) if seed < COMPARED else None,
+    }  # fmt: skip
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Print the table."""
     titles = ("certified", "mean", "sd", *(f"{100 * p:g} %" for p in QUANTILES), "sd of", "ArviZ")
     table = Columns("Variances of errors in claimed ones", ("model", 16), [(title, 13) for title in titles])
-    for name in options.models:
-        build, truth = MODELS[name]
-        with pm.Model() as model:
-            build()
-        certified, found, differ = 0, [], 0.0
-        for seed in range(options.seeds):
-            result = pm.sample(model=model, random_seed=seed, progressbar=False)
-            draws = result.posterior["x"].to_numpy()
-            certified += result.status == "converged"
-            found.append(scores(draws, truth))
-            if seed < COMPARED:
-                differ = max(differ, apart(draws))
-        squares = [own[np.isfinite(own)] for own in np.square(found).T]
+    of: dict[str, dict[int, Row]] = {}
+    for row in rows:
+        of.setdefault(row["model"], {})[row["seed"]] = row
+    for name, by_seed in of.items():
+        runs = list(by_seed.values())
+        squares = [own[np.isfinite(own)] for own in np.square([row["scores"] for row in runs]).T]
         told = [f"{own.mean():.2f} ± {own.std(ddof=1) / np.sqrt(len(own)):.2f}" for own in squares]
-        table.row(name, [f"{certified} of {options.seeds}", *told, str(len(squares[1])), f"{differ:.1e}"])
+        certified = sum(row["status"] == "converged" for row in runs)
+        differ = max((row["apart"] for row in runs if row["apart"] is not None), default=float("nan"))
+        table.row(name, [f"{certified} of {len(runs)}", *told, str(len(squares[1])), f"{differ:.1e}"])
+
+
+def main() -> None:
+    """Run or read."""
+    given = parser_of("benchmarks.honest_errors", __doc__, list(MODELS), "seeds").parse_args()
+    work = [(name, seed) for seed in range(given.runs) for name in given.models]
+    show(read(given.summary) if given.summary else made(one, work, given))
 
 
 if __name__ == "__main__":

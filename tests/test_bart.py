@@ -201,13 +201,109 @@ def test_trees_move_under_any_density(family: str) -> None:
     assert 0.1 < float(result.sample_stats["accepted"].mean()) < 1.0
 
 
+@pytest.mark.parametrize("family", ["normal", "poisson"])
+@pytest.mark.parametrize("response", ["linear", "mix"])
+def test_leaves_with_lines_follow_lines_beyond_the_data(response: str, family: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.uniform(-1.0, 1.0, size=(150, 2))
+    X[::10, 1] = np.nan
+    f = np.where(X[:, 0] < 0.0, -2.0 * X[:, 0], 3.0 * X[:, 0])
+
+    def model() -> pm.Model:
+        with pm.Model() as made:
+            if family == "normal":
+                y = f + 0.2 * np.random.default_rng(1).normal(size=150)
+                mu = pm.BART("mu", X, y, m=10, response=response)
+                pm.Normal("y", mu, 0.2, observed=y)
+            else:
+                y = np.random.default_rng(1).poisson(np.exp(1.0 + f))
+                mu = pm.BART("mu", X, np.log(y + 0.5), m=10, response=response)
+                pm.Poisson("y", pm.math.exp(1.0 + mu), observed=y)
+        return made
+
+    fitted = model()
+    result = pm.sample(300, tune=300, model=fitted, **SETTINGS)
+    np.testing.assert_allclose(pm.bart.predict(result, X, model=fitted), result.posterior["mu"], atol=1e-9)
+    at = [[-0.8, 0.0], [0.8, 0.0], [0.8, np.nan], [-1.2, 0.0], [1.2, 0.0]]
+    found = pm.bart.predict(result, at, model=fitted).mean(axis=(0, 1))
+    np.testing.assert_allclose(found[:3], [1.6, 2.4, 2.4], atol=0.4)
+    if response == "linear":
+        np.testing.assert_allclose(found[3:], [2.4, 3.6], atol=0.4)
+    pm.sample(100, tune=100, model=model(), save=pm.Save(checkpoint=tmp_path / "b"), **SETTINGS)
+    resumed = pm.resume(tmp_path / "b", model=model(), progressbar=False).extend(draws=150)
+    whole = pm.sample(150, tune=100, model=model(), **SETTINGS)
+    np.testing.assert_array_equal(whole.sample_stats["mu_trees"], resumed.sample_stats["mu_trees"])
+
+
+def test_monotone_functions_rise_and_fall_at_every_draw() -> None:
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame(
+        {
+            "rises": rng.uniform(size=200),
+            "kind": pd.Categorical(rng.choice(["a", "b", "c"], 200)),
+            "falls": pd.Categorical(rng.choice([1, 2, 3], 200), ordered=True),
+        }
+    )
+    frame.loc[::9, "rises"] = np.nan
+    f = 3.0 * frame["rises"].fillna(0.5) - frame["falls"].astype(float) + (frame["kind"] == "b")
+    y = f + 0.5 * rng.normal(size=200)
+    with pm.Model() as model:
+        mu = pm.BART("mu", frame, y, m=20, monotone={"rises": 1, "falls": -1})
+        pm.Normal("y", mu, 0.5, observed=y)
+        result = pm.sample(200, tune=200, **SETTINGS)
+    assert np.sqrt(np.mean((result.posterior["mu"].mean(("chain", "draw")) - f) ** 2)) < 0.35
+    assert 0.05 < float(result.sample_stats["accepted"].mean()) < 1.0
+    for kind in "abc":
+        for name, values, order in (("rises", np.linspace(-0.5, 1.5, 30), 1), ("falls", [1, 2, 3], -1)):
+            other = {"rises": "falls", "falls": "rises"}[name]
+            for held in [1, 2, 3] if name == "rises" else [0.2, np.nan]:
+                grid = pd.DataFrame({name: values, "kind": kind, other: held})
+                for column in ("kind", "falls"):
+                    grid[column] = pd.Categorical(grid[column], frame[column].cat.categories)
+                assert (order * np.diff(pm.bart.predict(result, grid, model=model)) >= -1e-9).all()
+
+
+def test_sparse_weights_leave_columns_without_effect_aside() -> None:
+    X, _, y = friedman(200, 50)
+    shares = []
+    for prior in (None, "sparse"):
+        with pm.Model() as model:
+            mu = pm.BART("mu", X, y, m=20, split_prior=prior)
+            pm.Normal("y", mu, 1.0, observed=y)
+            result = pm.sample(300, tune=500, **SETTINGS)
+        own, names = pm.bart.get_variable_inclusion(result, model=model)
+        shares.append(sum(share for share, name in zip(own, names, strict=True) if int(name) < 5))
+    assert shares[1] > 0.9 > shares[0]
+
+
+def test_the_spread_of_leaves_is_learnt_unless_it_is_given() -> None:
+    X, _, y = friedman(100)
+    for given in (None, 0.5):
+        with pm.Model():
+            mu = pm.BART("mu", X, y, m=20, leaf_sd=given)
+            pm.Normal("y", mu, 1.0, observed=y)
+            spread = pm.sample(50, tune=50, **SETTINGS).sample_stats["spread"].to_numpy()
+        np.testing.assert_allclose(spread if given else spread.std() > 0.0, given or True)
+
+
 def test_draws_of_the_prior_have_its_mean_and_spread() -> None:
-    X, _, y = friedman(50)
+    X, _, y = friedman(30)
     with pm.Model():
-        pm.BART("mu", X, y, m=10)
-        prior = pm.sample_prior_predictive(400, random_seed=1).prior["mu"].to_numpy()[0]
-    assert abs(prior.mean() - y.mean()) < 0.3 * y.std()
-    assert abs(prior.std(axis=0).mean() / y.std() - 1.0) < 0.1
+        given = {"leaf_sd": y.std() / 2**0.5}
+        for name, settings, spread, error in (  # standard deviations of all rows share one error
+            ("usual", {}, 0.5, 0.05),  # the mean variance of InverseGamma(3, 1 / 2) is a quarter
+            ("given", given, 1.0, 0.025),
+            ("lines", {**given, "response": "mix"}, 1.0, 0.03),
+            ("sparse", {**given, "split_prior": "sparse"}, 1.0, 0.025),
+        ):
+            pm.BART(name, X, y, m=2, **settings)
+            prior = pm.sample_prior_predictive(800, var_names=[name], random_seed=1).prior[name].to_numpy()[0]
+            assert abs(prior.mean() - y.mean()) < 0.3 * y.std()
+            assert abs(prior.std(axis=0).mean() / y.std() / spread - 1.0) < 4.0 * error, name
+        pm.BART("rises", X, y, m=3, monotone=[1, 0, 0, 0, 0])
+        prior = pm.sample_prior_predictive(100, var_names=["rises"], random_seed=1).prior["rises"].to_numpy()[0]
+    slopes = [np.polyfit(X[:, 0], f, 1)[0] for f in prior]
+    assert np.mean(np.array(slopes) > 0.0) > 0.6
 
 
 @pytest.mark.parametrize(
@@ -218,7 +314,14 @@ def test_draws_of_the_prior_have_its_mean_and_spread() -> None:
         ({"m": 2.5}, ParameterError, "`m`"),
         ({"alpha": 1.5}, ParameterError, "`alpha`"),
         ({"beta": -1}, ParameterError, "`beta`"),
-        ({"response": "linear"}, ParameterError, "response"),
+        ({"response": "curved"}, ParameterError, "response"),
+        ({"leaf_sd": 0.0}, ParameterError, "leaf_sd"),
+        ({"split_prior": "few"}, ParameterError, "split_prior"),
+        ({"monotone": [1]}, ParameterError, "monotone"),
+        ({"monotone": [2, 0]}, ParameterError, "monotone"),
+        ({"monotone": {"age": 1}}, ParameterError, "monotone"),
+        ({"monotone": [1, 0], "split_rules": ["onehot", "continuous"]}, ParameterError, "ContinuousSplit"),
+        ({"monotone": [1, 0], "response": "linear"}, ParameterError, "response"),
         ({"trees": 3}, TypeError, "no argument `trees`"),
         ({"split_prior": [1.0]}, ParameterError, "split_prior"),
         ({"split_rules": ["continuous"]}, ParameterError, "split_rules"),

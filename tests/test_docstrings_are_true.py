@@ -176,8 +176,73 @@ def test_attributes_exist() -> None:
 def test_shared_parameters_are_all_used_and_filled_in() -> None:
     """No public docstring shows the line that stands for them."""
     assert shared_parameters.SHARED.keys() == {key for keys in shared_parameters.ROWS for key in keys.split(", ")}
-    unfilled = [name for name, (thing, _) in documented().items() if " : ...\n" in (inspect.getdoc(thing) or "")]
-    assert unfilled == []
+    texts = {name: inspect.getdoc(thing) or "" for name, (thing, _) in documented().items()}
+    assert [name for name, text in texts.items() if " : ...\n" in text] == []
+    shorter = re.compile(r"^(Returns( \(.+\))?|(See|Raises|Warns) [\w.]+): ", re.MULTILINE)
+    assert [name for name, text in texts.items() if shorter.search(text)] == []
+
+
+def test_a_shorter_docstring_is_read_as_a_whole_one() -> None:
+    """Types, defaults and imports that a docstring leaves out come from the code."""
+
+    def f(x: pt.TensorVariable, y: Mapping[str, Any] | None = None, *rest: Any, many: bool = False) -> list[Any]:
+        """Sum of all, in
+        Note: this order.
+
+        x, rest (TensorLike): First operand,
+            of any rank.
+        y: Words.
+        many (bool or int): Whether there are many.
+        Returns: The sum.
+        Raises ShapeError: If the shapes differ.
+        See np.sum, prod: Others.
+
+        Notes
+        -----
+        Compensated.
+
+        >>> pt.sum([1.0]).eval(), np.e
+        """
+
+    told = shared_parameters.filled(f, f.__doc__ or "")
+    assert told == inspect.cleandoc("""Sum of all, in
+        Note: this order.
+
+        Parameters
+        ----------
+        x, rest : TensorLike
+            First operand,
+            of any rank.
+        y : mapping of str to object, optional
+            Words.
+        many : bool or int, default False
+            Whether there are many.
+
+        Returns
+        -------
+        list of object
+            The sum.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+
+        See Also
+        --------
+        np.sum, prod : Others.
+
+        Notes
+        -----
+        Compensated.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import consilience.tensor as pt
+        >>> pt.sum([1.0]).eval(), np.e
+        """)
+    assert shared_parameters.filled(f, told) == told
 
 
 X, V, M = pt.dscalar("x"), pt.dvector("v"), pt.dmatrix("m")

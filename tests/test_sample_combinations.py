@@ -10,11 +10,13 @@ from scipy import integrate, special, stats
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.inference.modes.normals import normals_of
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.starting_point import starting_positions
 from consilience.sample.discrete_regions import DiscreteRegions
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
+from consilience.sample.summed_regions import contradicted, few_combinations
 
 STEPS, NOISE, WIDE = 60, 0.5, 3.0
 SERIES = np.repeat([0.0, 1.0, 2.0], 20) + np.random.default_rng(2).normal(0.0, 0.35, STEPS)
@@ -92,6 +94,45 @@ def test_indicators_jump_with_their_coefficients() -> None:
     np.testing.assert_allclose(result.posterior["g"].mean(("chain", "draw")), included(), atol=0.06)
     excluded = result.posterior["b"].to_numpy()[result.posterior["g"].to_numpy() == 0]
     assert abs(excluded.std() - 1.0) < 0.15  # by its prior
+
+
+def test_draws_that_pass_without_a_combination_lead_to_jumps() -> None:
+    """Of 100 seeds the one at whose first check all agreed on one of the combinations, summed out."""
+    result = pm.sample(model=collinear(), random_seed=1002, progressbar=False)
+    assert result.status == "converged", result.reason
+    np.testing.assert_allclose(result.posterior["g"].mean(("chain", "draw")), included(), atol=0.07)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.28, 0.5])
+@pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
+def test_draws_are_compared_with_what_combinations_weigh(share: float, width: float) -> None:
+    """Right draws contradict nothing, also of a normal within another; those that lack half of one do."""
+    model, rng = collinear(), np.random.default_rng(5)
+    normals = normals_of([np.zeros(3), np.full(3, 5.0)], [np.eye(3), width * np.eye(3)], [1.0 - share, share])
+
+    def draws(of_second: float) -> np.ndarray:
+        second = rng.random((4, 1000, 1)) < of_second
+        return np.where(second, 5.0 + width * rng.normal(size=(4, 1000, 3)), rng.normal(size=(4, 1000, 3)))
+
+    assert contradicted(model, normals, draws(share)) == ""
+    if share > 0.1:
+        said = contradicted(model, normals, draws(0.2 * share))
+        assert "`g`" in said
+        assert f"about {100 * share:.2g} %" in said or f"about {100 * (1 - share):.2g} %" in said
+
+
+def test_few_combinations_are_counted_by_their_values() -> None:
+    """Of declared lengths and bounds; what has no end is not few."""
+    with pm.Model() as counts:
+        pm.Poisson("n", 3.0)
+    with pm.Model() as labels:
+        pm.Bernoulli("z", 0.5, shape=6)
+    assert [few_combinations(m) for m in (collinear(), one_step_of_two(), counts, labels)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def searched(model: pm.Model) -> tuple[DiscreteRegions, ModelDensity]:

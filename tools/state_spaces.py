@@ -1,5 +1,7 @@
 """Writes tests/state_spaces/statsmodels.json: what statsmodels says of fifteen state spaces, with gaps and without.
 
+And smoothing.json beside it: series that its `ETSModel` simulates from given errors, in products of all kinds.
+
 Run it with an interpreter that has statsmodels (0.15 wrote the file): `python tools/state_spaces.py`. In: models of
 statsmodels at parameters near its starting values, and series that are drawn here. Out: matrices, log densities,
 moments of smoothed states and forecasts. Exact diffuse initial states; no tolerance for a steady state.
@@ -7,16 +9,20 @@ moments of smoothed states and forecasts. Exact diffuse initial states; no toler
 
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import statsmodels
+from statsmodels.tsa.exponential_smoothing.ets import ETSModel
 from statsmodels.tsa.statespace import dynamic_factor, exponential_smoothing, mlemodel, sarimax, structural, varmax
 
 OUT = Path(__file__).resolve().parent.parent / "tests" / "state_spaces" / "statsmodels.json"
+SMOOTHING = OUT.with_name("smoothing.json")
 AHEAD = 5
 
 
@@ -131,9 +137,43 @@ def matrices(make: Any, y: Any, params: Any) -> dict[str, Any]:
     }
 
 
+def smoothing() -> list[dict[str, Any]]:
+    """Each kind of exponential smoothing with a product: parameters, errors, and the series that they make.
+
+    `ETSModel.simulate` follows the equations of its documentation. Its smoothing divides by the level behind an
+    observation where the season is multiplied, so its log density, at the best sigma, stands here for other seasons alone.
+    """
+    rng, found = np.random.default_rng(11), []
+    words = {"A": "add", "M": "mul"}
+    for kinds in itertools.product("AM", ["N", "A", "Ad", "M", "Md"], "NAM"):
+        error, trend, season = kinds
+        if not {"M", "Md"} & set(kinds):
+            continue
+        errors = rng.normal(size=20) * (0.05 if error == "M" else 0.4)
+        make = partial(
+            ETSModel, error=words[error], trend=words.get(trend[0]), damped_trend=trend.endswith("d"),
+            seasonal=words.get(season), seasonal_periods=4 if season != "N" else None,
+        )  # fmt: skip
+        seasons = [1.1, 1.2, 0.8, 0.95] if season == "M" else [0.5, 1.0, -1.2, -0.3]
+        values = {
+            "smoothing_level": 0.4, "smoothing_trend": 0.1, "smoothing_seasonal": 0.2, "damping_trend": 0.9,
+            "initial_level": 7.0, "initial_trend": 1.02 if trend[0] == "M" else 0.15,
+        } | {f"initial_seasonal.{k}": x for k, x in enumerate(seasons)}  # fmt: skip
+        model = make(np.ones(20))
+        params = np.array([values[name] for name in model.param_names])
+        y = np.asarray(model.smooth(params).simulate(20, anchor="start", random_errors=errors[:, None])).ravel()
+        own = {"order": kinds, "params": dict(zip(model.param_names, params.tolist(), strict=True)),
+               "errors": numbers(errors), "y": numbers(y)}  # fmt: skip
+        if season != "M":
+            own["logp"] = float(make(y).smooth(params).llf)
+        found.append(own)
+    return found
+
+
 def main() -> None:
-    """Write the file."""
+    """Write the files."""
     warnings.simplefilter("ignore")
+    SMOOTHING.write_text(json.dumps(smoothing()) + "\n")
     found: dict[str, Any] = {"statsmodels": statsmodels.__version__}
     rng = np.random.default_rng(3)
     for name, (make, y) in models().items():

@@ -9,6 +9,9 @@ One definition for all targets. A result is wrong if for some scalar
 
 The first and the last are five standard errors of the 400 effective draws that a certificate promises. Moments are
 judged where 400 draws tell them, a mean up to a kurtosis of 30, a deviation up to 7.5; elsewhere quantiles are.
+
+A region is missing, which is said beside this, if it has a twentieth of the mass or more and under a third of it in the
+draws.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ ERRORS = 5.5
 RARE = 0.03
 QUANTILES = (0.05, 0.5, 0.95)
 MEAN_TOLD, SD_TOLD = 30.0, 7.5  # greatest kurtosis
+REGION, MISSING = 0.05, 1.0 / 3.0
 MOST_Z = 12  # scores of a run that are kept
 
 Truth = Mapping[str, Mapping[str, Any]]
@@ -101,6 +105,16 @@ def scores(truth: Truth, draws: Draws) -> list[float]:
         found.append((float(values.mean()) - known["mean"]) / claimed)
     places = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_Z)).round().astype(int))
     return [round(found[i], 2) for i in places] if found else []
+
+
+def least_of_regions(truth: Truth, draws: Draws) -> float | None:
+    """Least ratio of the share of the draws in a region to its mass, of regions with a twentieth of the mass or more.
+
+    Regions are the events of a target, such as one of its modes; None if it has none of that mass.
+    """
+    masses = {name: known["p"] for name, known in truth.items() if known.get("p", 0.0) >= REGION}
+    found = scalars(draws, 2)
+    return min((round(float(found[name].mean()) / p, 4) for name, p in masses.items()), default=None)
 
 
 def _improbable(share: float, p: float, error: float) -> bool:

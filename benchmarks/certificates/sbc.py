@@ -1,27 +1,35 @@
-"""Simulation-based calibration of `pm.sample`: several modes, discrete variables, many coordinates, latent fields.
+"""Simulation-based calibration of ten models through all that moves chains or particles.
 
-`python -m benchmarks.certificates.sbc [--runs N] [--processes P] [--out FILE]`; `--summary FILES` for earlier runs.
-Parts of the replications go to processes; ranks are tested together, so the number of processes changes nothing.
+`python -m benchmarks.certificates.sbc [--runs N] [--engines threads jax …] [--processes P] [--out FILE]`; `--summary
+FILES` for earlier runs. Models: several modes, discrete variables, groups, many coordinates, latent fields, a process.
+Engines: chains on `threads`, in lock step by `jax`, on `workers` in processes of their own (`--processes 0`; their
+draws are those of threads, and ranks that differ are told), and `smc`, particles. PyTorch, Numba, StableHLO and C
+compute functions and move no chains. Parts of the replications go to processes; ranks are tested together, so the
+number of processes changes nothing.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
-from benchmarks.rows_of_processes import made, parser_of, read
-from consilience.errors import ConsilienceWarning
+from benchmarks.rows_of_processes import Row, made, parser_of, read
+from consilience.errors import ConsilienceError, ConsilienceWarning
 from consilience.estimators.calibration.uniformity import uniformity
 
 PART = 10
 DRAWS = 99
+CHAINS = 128  # in lock step
 ALPHA = 0.01  # of all tests of a model together
 
 
@@ -96,9 +104,39 @@ def areas() -> pm.Model:
     return model
 
 
+def schools() -> pm.Model:
+    """Eight groups, of which little is known."""
+    with pm.Model() as model:
+        mu, tau = pm.Normal("mu", 0.0, 5.0), pm.HalfNormal("tau", 5.0)
+        z = pm.Normal("z", 0.0, 1.0, shape=8)
+        errors = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+        pm.Normal("y", mu + tau * z, errors, observed=np.zeros(8))
+    return model
+
+
+def logistic() -> pm.Model:
+    """A logistic regression on four predictors, two of which are nearly one."""
+    x = np.random.default_rng(4).normal(size=(60, 4))
+    x[:, 1] = x[:, 0] + 0.3 * x[:, 1]
+    with pm.Model() as model:
+        beta = pm.Normal("beta", 0.0, 1.0, shape=4)
+        pm.Bernoulli("y", logit_p=pt.dot(x, beta), observed=np.zeros(60, int))
+    return model
+
+
+def process() -> pm.Model:
+    """A Gaussian process of unknown length and height at twenty points, seen with noise."""
+    x = np.linspace(0.0, 1.0, 20)[:, None]
+    with pm.Model() as model:
+        length, height = pm.InverseGamma("length", 5.0, 1.5), pm.HalfNormal("height", 2.0)
+        found = pm.gp.Marginal(cov_func=height**2 * pm.gp.cov.ExpQuad(1, ls=length))
+        found.marginal_likelihood("y", X=x, y=np.zeros(20), sigma=pm.HalfNormal("sigma", 1.0))
+    return model
+
+
 MODELS = {
-    "square": square, "slopes": slopes, "step": step, "groups": groups, "hundred effects": many, "walk": walk,
-    "areas": areas,
+    "square": square, "slopes": slopes, "step": step, "groups": groups, "schools": schools, "logistic": logistic,
+    "process": process, "hundred effects": many, "walk": walk, "areas": areas,
 }  # fmt: skip
 RANKED = {
     "hundred effects": ["mu", "tau"],
@@ -107,55 +145,106 @@ RANKED = {
 }
 
 
-def sampler(model: pm.Model, seed: int) -> Any:
+Engine = Callable[[pm.Model, int], Any]
+
+
+def threads(model: pm.Model, seed: int, **more: Any) -> Any:
     """`pm.sample` as users call it, on one thread."""
+    return pm.sample(model=model, random_seed=seed, cores=1, progressbar=False, **more)
+
+
+def lock_step(model: pm.Model, seed: int) -> Any:
+    """A hundred chains together, by JAX."""
+    return pm.sample(model=model, random_seed=seed, backend="jax", chains=CHAINS, progressbar=False)
+
+
+@cache
+def pool() -> ProcessPoolExecutor:
+    """One for all runs."""
+    return ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
+
+
+def workers(model: pm.Model, seed: int) -> Any:
+    """The chains of `threads` in two other processes."""
+    return threads(model, seed, executor=pool())
+
+
+def smc(model: pm.Model, seed: int) -> Any:
+    """Particles, from the prior to the posterior."""
+    return pm.sample_smc(1000, model=model, chains=2, random_seed=seed, cores=1, progressbar=False)
+
+
+ENGINES: dict[str, Engine] = {"threads": threads, "jax": lock_step, "workers": workers, "smc": smc}
+
+
+def part(work: tuple[str, str, int, int]) -> Row:
+    """Ranks of some replications of a model, by an engine."""
+    name, engine, seed, count = work
+    began, before = time.perf_counter(), time.process_time()
+    row = {"model": name, "engine": engine, "part": seed, "ranks": {}, "failures": {}, "error": ""}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
-        return pm.sample(model=model, random_seed=seed, cores=1, progressbar=False)
-
-
-def part(work: tuple[str, int, int]) -> dict[str, Any]:
-    """Ranks of some replications of a model."""
-    name, seed, count = work
-    began = time.perf_counter()
-    found = pm.sbc(MODELS[name](), sampler, count, var_names=RANKED.get(name), draws=DRAWS, random_seed=seed, cores=1)
+        try:
+            found = pm.sbc(
+                MODELS[name](), ENGINES[engine], count, var_names=RANKED.get(name), draws=DRAWS, random_seed=seed,
+                cores=1, progressbar=False,
+            )  # fmt: skip
+        except ConsilienceError as error:  # no replication has ranks
+            return row | {"failures": {"error": count}, "error": str(error), "seconds": 0.0, "cpu": 0.0}
     ranks = {}
     for label, array in found.ranks.data_vars.items():
         values = array.to_numpy().reshape(array.sizes["replication"], -1).T.tolist()
         ranks |= {f"{label}[{i}]" if len(values) > 1 else str(label): one for i, one in enumerate(values)}
-    seconds = round(time.perf_counter() - began, 2)
-    return {"model": name, "part": seed, "ranks": ranks, "failures": found.failures, "seconds": seconds}
+    return row | {
+        "ranks": ranks, "failures": found.failures, "error": next(iter(found.errors.values()), ""),
+        "seconds": round(time.perf_counter() - began, 2), "cpu": round(time.process_time() - before, 2),
+    }  # fmt: skip
 
 
-def show(rows: Iterable[dict[str, Any]]) -> None:
-    """Tests of each quantity, over all parts of a model."""
-    ranks: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    failures: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in {(row["model"], row["part"]): row for row in rows}.values():
-        failures[row["model"]].update(row["failures"])
-        for label, values in row["ranks"].items():
-            ranks[row["model"]][label] += values
-    for name, quantities in ranks.items():
-        least = ALPHA / (2 * len(quantities))
-        print(f"\n{name}: {len(next(iter(quantities.values())))} replications; {dict(failures[name]) or 'no failures'}")
-        for label, values in quantities.items():
-            found = uniformity(np.asarray(values), DRAWS + 1)
-            share = (np.asarray(values) + 0.5) / (DRAWS + 1)
+def show(rows: Iterable[Row]) -> None:
+    """Tests of each quantity, over all parts of a model and an engine; ranks of workers beside those of threads."""
+    parts = {(row["model"], row["engine"], row["part"]): row for row in rows}
+    of: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for (name, engine, _), row in sorted(parts.items()):
+        of[name, engine].append(row)
+    for (name, engine), some in of.items():
+        ranks: dict[str, list[int]] = defaultdict(list)
+        for row in some:
+            for label, values in row["ranks"].items():
+                ranks[label] += values
+        failures = dict(sum((Counter(row["failures"]) for row in some), Counter()))
+        errors = Counter(row["error"] for row in some if row["error"])
+        least, count = ALPHA / (2 * max(1, len(ranks))), len(next(iter(ranks.values()), []))
+        told = f"{count} replications, {sum(row['cpu'] for row in some) / max(1, count):.2f} s of a processor each"
+        print(f"\n{name} by {engine}: {told}; {failures or 'no failures'}")
+        for error, times in errors.items():
+            print(f"  {times} times {error}")
+        for label, ranked in ranks.items():
+            found = uniformity(np.asarray(ranked), DRAWS + 1)
+            share = (np.asarray(ranked) + 0.5) / (DRAWS + 1)
             uniform = min(found.chi_square_p, found.ecdf_p) >= least
             print(
                 f"  {label:20s} mean {share.mean():.3f} sd {share.std():.3f} (0.5, 0.289)  p {found.chi_square_p:.3f} "
                 f"{found.ecdf_p:.3f}  {'kept' if uniform else 'MISSED'}"
             )
+    both = [(row, beside) for at, row in parts.items()
+            if at[1] == "workers" and (beside := parts.get((at[0], "threads", at[2])))]  # fmt: skip
+    for row, beside in both:
+        if row["ranks"] != beside["ranks"]:
+            print(f"DIFFERENT: {row['model']}, part {row['part']}, by workers and by threads")
+    if both:
+        print(f"\n{len(both)} parts made by workers and by threads were compared")
 
 
 def main() -> None:
     """Run or read."""
     parser = parser_of("benchmarks.certificates.sbc", __doc__, list(MODELS), "replications")
     parser.add_argument("--part", type=int, default=PART, help="replications that a process does at once")
-    options = parser.parse_args()
-    cuts = range(0, options.runs, options.part)
-    work = [(name, k // options.part, min(options.part, options.runs - k)) for k in cuts for name in options.models]
-    show(read(options.summary) if options.summary else made(part, work, options))
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=["threads"])
+    given = parser.parse_args()
+    cuts = [(k // given.part, min(given.part, given.runs - k)) for k in range(0, given.runs, given.part)]
+    work = [(name, engine, *cut) for cut in cuts for engine in given.engines for name in given.models]
+    show(read(given.summary) if given.summary else made(part, work, given))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,8 @@ whose place another takes.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
-import subprocess
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -19,10 +17,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.certificates.summary import read
 from benchmarks.certificates.target import variables
 from benchmarks.certificates.targets import TARGETS
 from benchmarks.certificates.truths import known
+from benchmarks.rows_of_processes import add, code, of_one_commit
 
 ROUNDS = (5, 20, 50, 100)  # runs of every target before any has more
 PIECE = 25  # runs that a process takes at once, at most
@@ -38,25 +36,10 @@ class Piece(NamedTuple):
     seeds: tuple[int, ...]
 
 
-def code() -> dict[str, str]:
-    """Version and commit that the runs are of; a plus where the sources have changes that are not committed."""
-    import consilience
-
-    def git(*words: str) -> str:
-        here = Path(__file__).parents[2]
-        return subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
-
-    changed = git("status", "--porcelain", "--", "src", "benchmarks/certificates")
-    return {
-        "version": consilience.__version__,
-        "commit": git("rev-parse", "--short=10", "HEAD") + "+" * bool(changed),
-    }
-
-
 def one_run(name: str, model: Any, seed: int, limit: float) -> dict[str, Any]:
     """A row: what the run says, what is wrong with its draws, scores, and what it cost."""
     import consilience as pm
-    from benchmarks.certificates.judgement import contradictions, scores
+    from benchmarks.certificates.judgement import contradictions, least_of_regions, scores
     from consilience.errors import ConsilienceError
 
     target, began, before = TARGETS[name], time.perf_counter(), time.process_time()
@@ -73,15 +56,16 @@ def one_run(name: str, model: Any, seed: int, limit: float) -> dict[str, Any]:
     seconds, processor = time.perf_counter() - began, time.process_time() - before
     truth = known(name)
     if truth is None:
-        wrong, z = ["there is no posterior"], []
+        wrong, z, least = ["there is no posterior"], [], None
     else:
         measured = target.measure(variables(model, result["posterior"]))
         wrong, z = contradictions(truth, measured), scores(truth, measured)
+        least = least_of_regions(truth, measured)
     posterior = result["posterior"]
     return row | {
         "status": result.status, "wrong": wrong[:6], "z": z, "gradients": int(posterior.attrs.get("gradients", 0)),
         "seconds": round(seconds, 4), "cpu": round(processor, 4), "draws": int(posterior.sizes["draw"]),
-        "reason": result.reason[:300],
+        "least": least, "reason": result.reason[:300],
     }  # fmt: skip
 
 
@@ -147,10 +131,7 @@ class Study:
         limit: float,
     ) -> None:
         self.code = code()
-        there = read([out]) if out.exists() else []
-        if strangers := {str(row.get("commit")) for row in there} - {self.code["commit"]}:
-            raise SystemExit(f"{out} has runs of commit {strangers.pop()}, and this is {self.code['commit']}.")
-        done = {(row["target"], row["seed"]) for row in there}
+        done = {(row["target"], row["seed"]) for row in of_one_commit(out, self.code["commit"])}
         self.rounds = (left_of(work, done) for work in pieces(names, seeds))
         self.out, self.processes, self.per_target, self.budget, self.limit = out, processes, per_target, budget, limit
         self.spent: dict[str, float] = dict.fromkeys(names, 0.0)
@@ -184,40 +165,36 @@ class Study:
         """Until all is done, or time is up."""
         os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
         workers = [Worker(self.limit) for _ in range(self.processes)]
-        cut_off = self.out.exists() and not self.out.read_bytes().endswith(b"\n")
-        with self.out.open("a", encoding="utf-8") as file:
-            file.write("\n" * cut_off)
 
-            def write(row: Mapping[str, Any]) -> None:
-                self.spent[row["target"]] += row["seconds"]
-                self.runs[row["target"]] += 1
-                file.write(json.dumps({**row, **self.code}) + "\n")
-                file.flush()
+        def write(row: Mapping[str, Any]) -> None:
+            self.spent[row["target"]] += row["seconds"]
+            self.runs[row["target"]] += 1
+            add(self.out, {**row, **self.code})
 
-            busy = [worker for worker in workers if self._feed(worker)]
-            while busy and time.monotonic() - self.began < self.budget + self.limit:
-                ready = wait([worker.pipe for worker in busy], timeout=1.0)
-                for place, worker in enumerate(workers):
-                    if worker not in busy:
-                        continue
-                    if worker.pipe not in ready:
-                        if time.monotonic() - worker.since > PATIENCE * self.limit:
-                            worker.process.kill()
-                        continue
-                    try:
-                        row = worker.pipe.recv()
-                    except EOFError:
-                        workers[place] = self._replaced(worker, write)
-                        busy.remove(worker)
-                        if workers[place].left or self._feed(workers[place]):
-                            busy.append(workers[place])
-                        continue
-                    if row is not None:
-                        worker.left.remove(row["seed"])
-                        worker.since = time.monotonic()
-                        write(row)
-                    elif not self._feed(worker):
-                        busy.remove(worker)
+        busy = [worker for worker in workers if self._feed(worker)]
+        while busy and time.monotonic() - self.began < self.budget + self.limit:
+            ready = wait([worker.pipe for worker in busy], timeout=1.0)
+            for place, worker in enumerate(workers):
+                if worker not in busy:
+                    continue
+                if worker.pipe not in ready:
+                    if time.monotonic() - worker.since > PATIENCE * self.limit:
+                        worker.process.kill()
+                    continue
+                try:
+                    row = worker.pipe.recv()
+                except EOFError:
+                    workers[place] = self._replaced(worker, write)
+                    busy.remove(worker)
+                    if workers[place].left or self._feed(workers[place]):
+                        busy.append(workers[place])
+                    continue
+                if row is not None:
+                    worker.left.remove(row["seed"])
+                    worker.since = time.monotonic()
+                    write(row)
+                elif not self._feed(worker):
+                    busy.remove(worker)
         for worker in workers:
             worker.process.kill()
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import beta
 
+from benchmarks.certificates.judgement import MISSING
 from benchmarks.certificates.targets import KINDS, TARGETS
 from benchmarks.convergence.columns import Columns, thousands, verdict
 
@@ -78,6 +79,23 @@ def rate(rows: Sequence[Row]) -> Rate:
     return Rate(sum(bool(row["wrong"]) for row in rows), len(rows))
 
 
+def certified_of_right(rows: Iterable[Row]) -> Rate:
+    """Of runs whose draws are right, how many are certified, those with divergences too."""
+    right = [row for row in proper(rows) if not row["wrong"]]
+    return Rate(sum(row["status"].startswith(CERTIFIED) for row in right), len(right))
+
+
+def seen(rows: Iterable[Row]) -> list[Row]:
+    """Those of targets that are not made to be invisible."""
+    return [row for row in rows if not TARGETS[row["target"]].invisible]
+
+
+def missing(rows: Iterable[Row]) -> int:
+    """How many have a region missing; rows of targets without regions have none."""
+    least = [row.get("least") for row in rows]
+    return sum(one is not None and one < MISSING for one in least)
+
+
 def proper(rows: Iterable[Row]) -> list[Row]:
     """Those of targets that have a posterior."""
     return [row for row in rows if row["target"] not in KINDS[IMPROPER]]
@@ -114,8 +132,9 @@ def spread_of_scores(rows: Sequence[Row]) -> float:
 
 def show(rows: Sequence[Row], before: Sequence[Row]) -> None:
     """Print tables of targets and of statuses, what is wrong, and the cost beside an earlier one."""
-    columns = [("runs", 5), ("converged", 9), ("wrong", 5), ("diverged", 8), ("not", 5), ("disagree", 8), ("other", 5),
-               ("wrong not cert.", 15), ("rms z", 7), ("gradients", 9), ("ms", 6), ("", 6)]  # fmt: skip
+    columns = [("runs", 5), ("converged", 9), ("wrong", 5), ("missing", 7), ("diverged", 8), ("not", 5),
+               ("disagree", 8), ("other", 5), ("wrong not cert.", 15), ("rms z", 7), ("gradients", 9), ("ms", 6),
+               ("", 6)]  # fmt: skip
     table = Columns("Runs of each target", ("target", 40), columns)
     for name, some in by(rows, "target").items():
         groups = by(some, "status")
@@ -123,7 +142,7 @@ def show(rows: Sequence[Row], before: Sequence[Row]) -> None:
         counts = [len(groups.get(status, [])) for status in ORDER[1:4]]
         wrong = rate(certified).wrong
         table.row(name, [
-            str(len(some)), str(len(certified)), str(wrong), *map(str, counts),
+            str(len(some)), str(len(certified)), str(wrong), str(missing(certified)), *map(str, counts),
             str(len(some) - len(certified) - sum(counts)), str(rate(some).wrong - wrong),
             f"{spread_of_scores(some):.2f}", thousands(float(np.median([row["gradients"] for row in some]))),
             f"{1e3 * np.median([row['seconds'] for row in some]):.0f}", verdict(wrong == 0),
@@ -135,8 +154,11 @@ def show(rows: Sequence[Row], before: Sequence[Row]) -> None:
     if without:
         bad = sum(row["status"] == CERTIFIED for row in without)
         print(f"  certified without a posterior {bad:4d} of {len(without):6d}  {Rate(bad, len(without))}")
-    wrong = sum(bool(row["wrong"]) for row in rows if row["status"] == CERTIFIED)
-    print(f"  wrong certificates {verdict(wrong <= MOST_WRONG * len(rows))}")
+    visible = rate([row for row in seen(rows) if row["status"] == CERTIFIED])
+    some = certified_of_right(rows)
+    print(f"  certified, without invisible {visible.wrong:5d} of {visible.runs:6d}  {visible}")
+    print(f"  right that are certified     {some.wrong:5d} of {some.runs:6d}  {some}")
+    print(f"  wrong certificates {verdict(visible.wrong <= MOST_WRONG * visible.runs)}")
     print(f"{sum(row['seconds'] for row in rows):.0f} seconds in all, {len(by(rows, 'target'))} targets")
     for row in rows:
         if row["wrong"] and row["status"].startswith(CERTIFIED):

@@ -38,6 +38,7 @@ class Target:
     settings  of `pm.sample`
     step      makes its step method
     truth     the target that has the same posterior, where it is another one
+    invisible made so that nothing which a run can afford to look at tells of a mode
     """
 
     make: Callable[[], pm.Model]
@@ -46,6 +47,7 @@ class Target:
     settings: Mapping[str, Any] = field(default_factory=dict)
     step: Callable[[], Any] | None = None
     truth: str = ""
+    invisible: bool = False
 
     def sample(self, model: pm.Model, seed: int, **more: Any) -> Any:
         """A result of `pm.sample`, without its warnings: the status says the same."""

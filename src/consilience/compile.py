@@ -27,24 +27,10 @@ __path__: Sequence[str] = ()  # PyTensor's modules below this one are found by t
 def get_mode(mode: Mode | str | None = None) -> Mode:
     """The mode with a name such as "FAST_RUN" or "JAX"; ValueError names those there are.
 
-    Parameters
-    ----------
-    mode : Mode or str, optional
-        How the function is compiled; `pm.get_mode` lists the words.
-
-    Returns
-    -------
-    Mode
-        The mode of that name.
-
-    See Also
-    --------
-    get_default_mode : The mode of functions that are given none.
-    Mode : How a function is compiled.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    mode: How the function is compiled; `pm.get_mode` lists the words.
+    Returns: The mode of that name.
+    See get_default_mode: The mode of functions that are given none.
+    See Mode: How a function is compiled.
     >>> type(pm.get_mode("FAST_RUN")).__name__
     'Mode'
     """
@@ -54,19 +40,9 @@ def get_mode(mode: Mode | str | None = None) -> Mode:
 def get_default_mode() -> Mode:
     """The mode of functions that are given none: `config.mode`.
 
-    Returns
-    -------
-    Mode
-        The mode; `pm.config.mode` names it.
-
-    See Also
-    --------
-    Mode : How a function is compiled.
-    get_mode : The mode with a name such as "FAST_RUN" or "JAX".
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: The mode; `pm.config.mode` names it.
+    See Mode: How a function is compiled.
+    See get_mode: The mode with a name such as "FAST_RUN" or "JAX".
     >>> type(pm.get_default_mode()).__name__
     'Mode'
     """

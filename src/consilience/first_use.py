@@ -53,9 +53,10 @@ def guarded(thing: Any) -> Any:
 
 
 def _fill(thing: Any) -> None:
-    """Write the shared parameters into a docstring that leaves them out."""
+    """Complete a docstring that leaves out what its code says, or what many share."""
     text = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
-    if type(text) is str and " : ...\n" in text:
+    made_when_asked_for = isinstance(vars(type(thing)).get("__doc__"), property)
+    if type(text) is str and ": " in text and not made_when_asked_for:
         thing.__doc__ = import_module("consilience.names.shared_parameters").filled(thing, text)
 
 

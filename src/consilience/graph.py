@@ -70,24 +70,10 @@ def clone_replace(
 ) -> Any:
     """The outputs with some nodes in place of others, all at once; graphs are frozen, so nothing else is copied.
 
-    Parameters
-    ----------
-    output : TensorVariable or sequence of TensorVariable
-        The expression, or several.
-    replace : mapping or iterable of tuple of (TensorVariable, object), optional
-        What stands in place of what.
-
-    Returns
-    -------
-    object
-        In the form of `output`.
-
-    See Also
-    --------
-    graph_replace : Refuses nodes that are not there.
-
-    Examples
-    --------
+    output: The expression, or several.
+    replace (mapping or iterable of tuple of (TensorVariable, object)): What stands in place of what.
+    Returns: In the form of `output`.
+    See graph_replace: Refuses nodes that are not there.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import clone_replace
     >>> x = pt.dscalar("x")
@@ -129,25 +115,11 @@ def graph_replace(
 ) -> Any:
     """As `clone_replace`; with `strict`, nodes that the outputs do not depend on raise ValueError.
 
-    Parameters
-    ----------
     outputs : ...
-    replace : mapping or iterable of tuple of (TensorVariable, object), optional
-        What stands in place of what.
-    strict : bool, default True
-        Whether each replaced expression must occur.
-
-    Returns
-    -------
-    object
-        In the form of `outputs`.
-
-    See Also
-    --------
-    clone_replace : Takes any nodes.
-
-    Examples
-    --------
+    replace (mapping or iterable of tuple of (TensorVariable, object)): What stands in place of what.
+    strict: Whether each replaced expression must occur.
+    Returns: In the form of `outputs`.
+    See clone_replace: Takes any nodes.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import graph_replace
     >>> x = pt.dscalar("x")
@@ -166,24 +138,10 @@ def graph_replace(
 def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
     """All nodes that the graphs depend on, themselves included; those behind `blockers` are left out.
 
-    Parameters
-    ----------
-    graphs : iterable of TensorVariable
-        The expressions.
-    blockers : iterable of TensorVariable, optional
-        Expressions behind which the walk does not go.
-
-    Returns
-    -------
-    iterator of TensorVariable
-        Each once.
-
-    See Also
-    --------
-    graph_inputs : Those without inputs.
-
-    Examples
-    --------
+    graphs: The expressions.
+    blockers: Expressions behind which the walk does not go.
+    Returns: Each once.
+    See graph_inputs: Those without inputs.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import ancestors
     >>> x = pt.dscalar("x")
@@ -197,24 +155,10 @@ def ancestors(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) ->
 def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None) -> Iterator[Node]:
     """Nodes without inputs that the graphs depend on: variables, shared variables and constants.
 
-    Parameters
-    ----------
-    graphs : iterable of TensorVariable
-        The expressions.
-    blockers : iterable of TensorVariable, optional
-        Expressions behind which the walk does not go.
-
-    Returns
-    -------
-    iterator of TensorVariable
-        Each once.
-
-    See Also
-    --------
-    explicit_graph_inputs : Without constants and shared variables.
-
-    Examples
-    --------
+    graphs: The expressions.
+    blockers: Expressions behind which the walk does not go.
+    Returns: Each once.
+    See explicit_graph_inputs: Without constants and shared variables.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import graph_inputs
     >>> x = pt.dscalar("x")
@@ -227,22 +171,9 @@ def graph_inputs(graphs: Iterable[Node], blockers: Iterable[Node] | None = None)
 def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
     """The variables that a function of these graphs needs as inputs: neither constants nor shared variables.
 
-    Parameters
-    ----------
-    graph : TensorVariable or iterable of TensorVariable
-        The expression, a list of them or a compiled function.
-
-    Returns
-    -------
-    iterator of TensorVariable
-        Each once.
-
-    See Also
-    --------
-    graph_inputs : With constants and shared variables.
-
-    Examples
-    --------
+    graph: The expression, a list of them or a compiled function.
+    Returns: Each once.
+    See graph_inputs: With constants and shared variables.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import explicit_graph_inputs
     >>> x = pt.dscalar("x")
@@ -260,24 +191,10 @@ def explicit_graph_inputs(graph: Node | Iterable[Node]) -> Iterator[Node]:
 def orphans_between(ins: Iterable[Node], outs: Iterable[Node]) -> Iterator[Node]:
     """Constants and variables that the outputs need besides the inputs `ins`, whose own parts are not looked at.
 
-    Parameters
-    ----------
-    ins : iterable of TensorVariable
-        Inputs at which the walk stops.
-    outs : iterable of TensorVariable
-        Expressions at which it begins.
-
-    Returns
-    -------
-    iterator of TensorVariable
-        Each once.
-
-    See Also
-    --------
-    graph_inputs : All leaves.
-
-    Examples
-    --------
+    ins: Inputs at which the walk stops.
+    outs: Expressions at which it begins.
+    Returns: Each once.
+    See graph_inputs: All leaves.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import orphans_between
     >>> x, y = pt.dscalars("x", "y")
@@ -297,35 +214,14 @@ def equal_computations(
 ) -> bool:
     """Whether expressions are the same, computed from the same: each x as its y once `in_xs` are replaced by `in_ys`.
 
-    Parameters
-    ----------
-    xs : sequence
-        Expressions.
-    ys : sequence
-        Expressions to compare with, as many.
-    in_xs : sequence of TensorVariable, optional
-        Inputs of the first that stand for those of the second.
-    in_ys : sequence of TensorVariable, optional
-        Inputs of the second.
-    strict_dtype : bool, default True
-        Whether equal constants of two dtypes are different.
-
-    Returns
-    -------
-    bool
-        Whether all pairs are equal.
-
-    Raises
-    ------
-    ValueError
-        Where the lists have unequal lengths.
-
-    See Also
-    --------
-    rewrite_graph : Simplifies graphs before they are compared.
-
-    Examples
-    --------
+    xs (sequence): Expressions.
+    ys (sequence): Expressions to compare with, as many.
+    in_xs: Inputs of the first that stand for those of the second.
+    in_ys: Inputs of the second.
+    strict_dtype: Whether equal constants of two dtypes are different.
+    Returns: Whether all pairs are equal.
+    Raises ValueError: Where the lists have unequal lengths.
+    See rewrite_graph: Simplifies graphs before they are compared.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import equal_computations
     >>> x, y = pt.dscalars("x", "y")
@@ -356,30 +252,13 @@ def rewrite_graph(
 ) -> Any:
     """The graph, or a list of graphs, in the form that functions are compiled from: equal values, simplified.
 
-    Parameters
-    ----------
-    graph : TensorVariable or sequence of TensorVariable
-        The expression, a list of them or a compiled function.
-    include : sequence of str, default ('canonicalize',)
-        Accepted, as is `clone`: all rules are applied, and graphs are frozen.
-    custom_rewrite : None, optional
-        PyTensor's rewriters are not there: TypeError for one.
-    clone : bool, default False
-        Taken for PyTensor's sake and without effect: expressions are never changed.
-    exclude : sequence of str, default ()
-        Names of rules to leave out, as `explain()` of a function lists them.
-
-    Returns
-    -------
-    object
-        In the form of `graph`.
-
-    See Also
-    --------
-    function : Compiles from this form.
-
-    Examples
-    --------
+    graph: The expression, a list of them or a compiled function.
+    include: Accepted, as is `clone`: all rules are applied, and graphs are frozen.
+    custom_rewrite: PyTensor's rewriters are not there: TypeError for one.
+    clone: Taken for PyTensor's sake and without effect: expressions are never changed.
+    exclude: Names of rules to leave out, as `explain()` of a function lists them.
+    Returns: In the form of `graph`.
+    See function: Compiles from this form.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import rewrite_graph
     >>> x = pt.dscalar("x")

@@ -38,24 +38,10 @@ else:  # what tensors load when it is asked for is loaded then here as well
 def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
     """All products of the elements of two tensors along one axis, those of b running fastest.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike
-        Second operand.
-
-    Returns
-    -------
-    TensorVariable
-        A vector.
-
-    See Also
-    --------
-    cartesian : All combinations of the rows of several tensors.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    b (TensorLike): Second operand.
+    Returns: A vector.
+    See cartesian: All combinations of the rows of several tensors.
     >>> pm.math.flat_outer([1.0, 2.0], [3.0, 4.0]).eval().tolist()
     [3.0, 4.0, 6.0, 8.0]
     """
@@ -65,23 +51,9 @@ def flat_outer(a: TensorLike, b: TensorLike) -> TensorVariable:
 def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
     """All elements of several tensors along one axis.
 
-    Parameters
-    ----------
-    tensors : sequence of TensorLike
-        The tensors, in order.
-
-    Returns
-    -------
-    TensorVariable
-        One axis.
-
-    See Also
-    --------
-    concat : Joins along an axis that is there.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    tensors (sequence of TensorLike): The tensors, in order.
+    Returns: One axis.
+    See concat: Joins along an axis that is there.
     >>> pm.math.flatten_list([[[1.0, 2.0], [3.0, 4.0]], 5.0]).eval().tolist()
     [1.0, 2.0, 3.0, 4.0, 5.0]
     """
@@ -91,23 +63,9 @@ def flatten_list(tensors: Sequence[TensorLike]) -> TensorVariable:
 def kronecker(*Ks: TensorLike) -> TensorVariable:
     """Kronecker product of several matrices.
 
-    Parameters
-    ----------
-    *Ks : TensorLike
-        Factors, matrices in order.
-
-    Returns
-    -------
-    TensorVariable
-        As many rows and columns as the products of theirs.
-
-    See Also
-    --------
-    kron_dot : The product times a matrix.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    *Ks (TensorLike): Factors, matrices in order.
+    Returns: As many rows and columns as the products of theirs.
+    See kron_dot: The product times a matrix.
     >>> pm.math.kron([[1.0, 2.0]], [[1.0], [10.0]]).eval().tolist()
     [[1.0, 2.0], [10.0, 20.0]]
     """
@@ -117,23 +75,9 @@ def kronecker(*Ks: TensorLike) -> TensorVariable:
 def kron_diag(*diags: TensorLike) -> TensorVariable:
     """The diagonal of the Kronecker product of diagonal matrices, from their diagonals.
 
-    Parameters
-    ----------
-    *diags : TensorLike
-        Diagonals of the factors.
-
-    Returns
-    -------
-    TensorVariable
-        A vector.
-
-    See Also
-    --------
-    kron_dot : The Kronecker product of matrices times a matrix.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    *diags (TensorLike): Diagonals of the factors.
+    Returns: A vector.
+    See kron_dot: The Kronecker product of matrices times a matrix.
     >>> pm.math.kron_diag([1.0, 2.0], [3.0, 4.0]).eval().tolist()
     [3.0, 4.0, 6.0, 8.0]
     """
@@ -160,24 +104,10 @@ def _kronecker_applied(
 def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
     """The Kronecker product of matrices times a matrix, or a vector as its one column, without making the product.
 
-    Parameters
-    ----------
     krons : ...
-    m : TensorLike
-        Vector or matrix that the product meets, with as many rows as the product has columns.
-
-    Returns
-    -------
-    TensorVariable
-        As many columns as `m` has.
-
-    See Also
-    --------
-    kron : The Kronecker product itself.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    m (TensorLike): Vector or matrix that the product meets, with as many rows as the product has columns.
+    Returns: As many columns as `m` has.
+    See kron: The Kronecker product itself.
     >>> pm.math.kron_dot([[[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [1.0, 0.0]]], [1.0, 2.0, 3.0, 4.0]).eval().tolist()
     [[2.0], [1.0], [8.0], [6.0]]
     """
@@ -187,24 +117,10 @@ def kron_dot(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
 def kron_solve_lower(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
     """`y` with K y = m for the Kronecker product K of lower triangular matrices.
 
-    Parameters
-    ----------
     krons : ...
-    m : TensorLike
-        Vector or matrix that the product meets, with as many rows as the product has columns.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the product's right side.
-
-    See Also
-    --------
-    kron_solve_upper : Upper triangular ones.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    m (TensorLike): Vector or matrix that the product meets, with as many rows as the product has columns.
+    Returns: Of the shape of the product's right side.
+    See kron_solve_upper: Upper triangular ones.
     >>> pm.math.kron_solve_lower([[[2.0, 0.0], [1.0, 1.0]], [[4.0]]], [8.0, 8.0]).eval().tolist()
     [[1.0], [1.0]]
     """
@@ -214,24 +130,10 @@ def kron_solve_lower(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
 def kron_solve_upper(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariable:
     """`y` with K y = m for the Kronecker product K of upper triangular matrices.
 
-    Parameters
-    ----------
     krons : ...
-    m : TensorLike
-        Vector or matrix that the product meets, with as many rows as the product has columns.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the product's right side.
-
-    See Also
-    --------
-    kron_solve_lower : Lower triangular ones.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    m (TensorLike): Vector or matrix that the product meets, with as many rows as the product has columns.
+    Returns: Of the shape of the product's right side.
+    See kron_solve_lower: Lower triangular ones.
     >>> pm.math.kron_solve_upper([[[2.0, 1.0], [0.0, 1.0]], [[4.0]]], [8.0, 8.0]).eval().tolist()
     [[0.0], [2.0]]
     """
@@ -241,24 +143,10 @@ def kron_solve_upper(krons: Sequence[TensorLike], m: TensorLike) -> TensorVariab
 def batched_diag(C: TensorLike) -> TensorVariable:
     """Rows of a matrix as diagonal matrices, shape (n, k) to (n, k, k); or back, the diagonals of n matrices.
 
-    Parameters
-    ----------
-    C : TensorLike
-        Matrix or vector, or a batch of them.
-
-    Returns
-    -------
-    TensorVariable
-        A matrix of diagonals, or diagonal matrices.
-
-    See Also
-    --------
-    block_diagonal : Matrices along the diagonal of one.
-    expand_packed_triangular : A triangular n x n matrix from its elements.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    C (TensorLike): Matrix or vector, or a batch of them.
+    Returns: A matrix of diagonals, or diagonal matrices.
+    See block_diagonal: Matrices along the diagonal of one.
+    See expand_packed_triangular: A triangular n x n matrix from its elements.
     >>> pm.math.batched_diag([[1.0, 2.0]]).eval().tolist()
     [[[1.0, 0.0], [0.0, 2.0]]]
     """
@@ -276,27 +164,11 @@ def block_diagonal(
 ) -> TensorVariable | _SparseVariable:
     """Matrices along the diagonal of one; a sparse variable of a `format`, "csr" or "csc", if `sparse`.
 
-    Parameters
-    ----------
-    matrices : sequence of typing.Any
-        The blocks, in order.
-    sparse : bool, default False
-        Whether the result is sparse.
-    format : _Format, default 'csr'
-        Sparse format, "csc" or "csr".
-
-    Returns
-    -------
-    TensorVariable or _SparseVariable
-        As many rows and columns as all have together.
-
-    See Also
-    --------
-    kron : Kronecker product.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    matrices (sequence of typing.Any): The blocks, in order.
+    sparse: Whether the result is sparse.
+    format (_Format): Sparse format, "csc" or "csr".
+    Returns (TensorVariable or _SparseVariable): As many rows and columns as all have together.
+    See kron: Kronecker product.
     >>> pm.math.block_diagonal([[[1.0, 2.0]], [[3.0]]]).eval().tolist()
     [[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
     """
@@ -308,23 +180,9 @@ def block_diagonal(
 def cartesian(*arrays: TensorLike) -> typing.Any:
     """All combinations of the rows of several tensors, the last running fastest; vectors are columns.
 
-    Parameters
-    ----------
-    *arrays : TensorLike
-        The arrays, in order.
-
-    Returns
-    -------
-    typing.Any
-        A tensor; an array where all of them are arrays.
-
-    See Also
-    --------
-    flat_outer : All products of the elements of two tensors along one axis.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    *arrays (TensorLike): The arrays, in order.
+    Returns (typing.Any): A tensor; an array where all of them are arrays.
+    See flat_outer: All products of the elements of two tensors along one axis.
     >>> pm.math.cartesian([1, 2], [3, 4]).tolist()
     [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
@@ -343,30 +201,13 @@ def expand_packed_triangular(
 ) -> TensorVariable:
     """A triangular n x n matrix from its elements, row by row; or only its diagonal.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows of the matrix.
-    packed : TensorLike
-        Vector of length n (n + 1) / 2.
-    lower : bool, default True
-        Whether the triangle is the lower one.
-    diagonal_only : bool, default False
-        Whether only the diagonal is returned.
-
-    Returns
-    -------
-    TensorVariable
-        A matrix, or a vector with `diagonal_only`.
-
-    See Also
-    --------
-    batched_diag : Rows of a matrix as diagonal matrices.
-    block_diagonal : Matrices along the diagonal of one.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    n: Number of rows of the matrix.
+    packed (TensorLike): Vector of length n (n + 1) / 2.
+    lower: Whether the triangle is the lower one.
+    diagonal_only: Whether only the diagonal is returned.
+    Returns: A matrix, or a vector with `diagonal_only`.
+    See batched_diag: Rows of a matrix as diagonal matrices.
+    See block_diagonal: Matrices along the diagonal of one.
     >>> pm.math.expand_packed_triangular(2, [1.0, 2.0, 3.0]).eval().tolist()
     [[1.0, 0.0], [2.0, 3.0]]
     """

@@ -17,17 +17,8 @@ class Assert:
 
     The function then raises AssertionError with the message. A value that nobody needs is not checked.
 
-    Parameters
-    ----------
-    msg : str, default 'an assertion failed.'
-        Message of the error.
-
-    See Also
-    --------
-    assert_op : With a message that is there already.
-
-    Examples
-    --------
+    msg: Message of the error.
+    See assert_op: With a message that is there already.
     >>> import consilience.tensor as pt
     >>> from consilience.raise_op import Assert
     >>> x = pt.dscalar("x")

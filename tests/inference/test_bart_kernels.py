@@ -13,7 +13,12 @@ import consilience as pm
 SETTINGS: dict[str, Any] = {"progressbar": False, "compute_convergence_checks": False}
 
 
-def test_machine_code_and_cpython_make_the_same_trees() -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"leaf_sd": 0.3}, {"response": "mix"}, {"monotone": [1, 0]}, {"split_prior": "sparse"}],
+    ids=lambda given: "-".join(given) or "usual",
+)
+def test_machine_code_and_cpython_make_the_same_trees(settings: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(25, 2))
     X[rng.uniform(size=(25, 2)) < 0.1] = np.nan
@@ -21,7 +26,7 @@ def test_machine_code_and_cpython_make_the_same_trees() -> None:
     found = []
     for compiled in (True, False):
         with pm.Model():
-            mu = pm.BART("mu", X, y, m=3, split_rules=["continuous", "continuous"])
+            mu = pm.BART("mu", X, y, m=3, split_rules=["continuous", "continuous"], **settings)
             pm.Normal("y", mu, 0.1, observed=y)
             step = pm.BARTStep([mu], compiled=compiled)
             found.append(pm.sample(6, tune=6, chains=1, step=step, random_seed=1, **SETTINGS))

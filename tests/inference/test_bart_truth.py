@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import consilience as pm
 
 SIGMA = 0.7
 Y = np.array([0.3, -0.5, 1.2, 0.9, 0.1, -0.8, 1.5, 2.1])
+SPREAD = float(Y.std())
 BITS = np.array([[i & 1, (i >> 1) & 1] for i in range(8)], float)
 
 
-def all_trees(X: np.ndarray, alpha: float, beta: float) -> list[tuple[tuple[int, ...], float]]:
-    """The leaf of each row, and the prior probability, of every tree whose leaves all have rows.
+Leaves = tuple[tuple[tuple[int, ...], int], ...]
+"""Rows of each leaf, and the column that the node above it splits by; -1 for a root."""
 
-    Columns hold whole numbers from 0, with cuts between them; rows of which one is missing (NaN) go left or right.
+
+def all_trees(X: np.ndarray, alpha: float, beta: float) -> list[tuple[Leaves, float, tuple[int, ...]]]:
+    """Every tree whose leaves all have rows: leaves, prior probability, and how often a column was chosen of several.
+
+    The probability is that of all but these choices. Columns hold whole numbers from 0, with cuts between them; rows of
+    which one is missing (NaN) go left or right.
     """
     missing = np.isnan(X).any(axis=0)
 
     def grown(
-        rows: tuple[int, ...], ranges: tuple[tuple[int, int], ...], depth: int
-    ) -> list[tuple[list[tuple[int, ...]], float]]:
+        rows: tuple[int, ...], ranges: tuple[tuple[int, int], ...], depth: int, above: int
+    ) -> list[tuple[Leaves, float, tuple[int, ...]]]:
         able = [column for column, (low, high) in enumerate(ranges) if high > low]
         split = alpha * (1.0 + depth) ** -beta if able else 0.0
-        found: list[tuple[list[tuple[int, ...]], float]] = [([rows], 1.0 - split)]
+        found: list[tuple[Leaves, float, tuple[int, ...]]] = [(((rows, above),), 1.0 - split, (0,) * len(ranges))]
         for column in able:
             low, high = ranges[column]
             options = [
@@ -41,21 +48,27 @@ def all_trees(X: np.ndarray, alpha: float, beta: float) -> list[tuple[tuple[int,
                 if not all(sides):
                     continue
                 parts = [
-                    grown(side, (*ranges[:column], own, *ranges[column + 1 :]), depth + 1)
+                    grown(side, (*ranges[:column], own, *ranges[column + 1 :]), depth + 1, column)
                     for side, own in zip(sides, ((low, cut), (cut + 1, high)), strict=True)
                 ]
-                chance = split / len(able) / len(options)
-                found += [(a + b, chance * p * q) for (a, p), (b, q) in product(*parts)]
+                chance = split / len(options)
+                chosen = np.eye(len(ranges), dtype=int)[column] * (len(able) > 1)
+                found += [
+                    (a + b, chance * p * q, tuple(chosen + np.array(k) + np.array(j)))
+                    for (a, p, k), (b, q, j) in product(*parts)
+                ]
         return found
 
-    trees = []
     ranges = tuple((0, int(np.nanmax(column))) for column in X.T)
-    for leaves, chance in grown(tuple(range(len(X))), ranges, 0):
-        place = np.zeros(len(X), int)
-        for number, rows in enumerate(leaves):
-            place[list(rows)] = number
-        trees.append((tuple(place.tolist()), chance))
-    return trees
+    return grown(tuple(range(len(X))), ranges, 0, -1)
+
+
+def place_of(leaves: Leaves) -> tuple[int, ...]:
+    """The leaf of each row."""
+    place = np.zeros(8, int)
+    for number, (rows, _) in enumerate(leaves):
+        place[list(rows)] = number
+    return partition(tuple(place.tolist()))
 
 
 def partition(place: tuple[int, ...]) -> tuple[int, ...]:
@@ -64,23 +77,75 @@ def partition(place: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(seen.setdefault(leaf, len(seen)) for leaf in place)
 
 
-def exact(X: np.ndarray, m: int, scale: float, offset: float) -> dict[tuple[tuple[int, ...], ...], float]:
+def spreads_of(leaves: Leaves, response: str, X: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """Probabilities and covariances, for a leaf's variance of 1, of the leaves being constants or lines."""
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = [(1.0, np.zeros((8, 8)))]
+    for rows, above in leaves:
+        inside = np.isin(np.arange(8), rows)
+        constant = np.outer(inside, inside) * 1.0
+        line = constant * (0.5 + 0.5 * np.outer(z[:, above], z[:, above]))
+        if response == "constant" or above < 0:
+            kinds = [(1.0, constant)]
+        else:
+            kinds = [(1.0, line)] if response == "linear" else [(0.5, constant), (0.5, line)]
+        found = [(p * q, before + own) for p, before in found for q, own in kinds]
+    return found
+
+
+def level_of_choices(counts: np.ndarray) -> float:
+    """Log of the prior probability that columns were chosen so often, where their weights are learnt."""
+    if not counts.any():
+        return 0.0
+    share = (np.arange(100) + 0.5) / 100  # Beta(1/2, 1) on the grid of the step method
+    own = share / (1 - share)
+    prior = -0.5 * np.log(share) - np.log(np.sum(share**-0.5))
+    total, columns = counts.sum(), len(counts)
+    level = special.gammaln(own * columns) - special.gammaln(own * columns + total)
+    level += sum(special.gammaln(own + count) - special.gammaln(own) for count in counts)
+    return float(special.logsumexp(prior + level))
+
+
+def exact(
+    X: np.ndarray, m: int, scale: float, offset: float, settings: Any
+) -> dict[tuple[tuple[int, ...], ...], float]:
     """Posterior probabilities of the trees' partitions, in order."""
-    chances: dict[tuple[int, ...], float] = {}
-    for place, chance in all_trees(X, 0.95, 2.0):
-        chances[partition(place)] = chances.get(partition(place), 0.0) + chance
-    levels = {}
-    for chosen in product(chances, repeat=m):
-        cov = SIGMA**2 * np.eye(8)
-        for place in chosen:
-            cov = cov + scale**2 * np.equal.outer(place, place)
-        level = np.log([chances[place] for place in chosen]).sum()
-        levels[chosen] = level + stats.multivariate_normal(np.full(8, offset), cov).logpdf(Y)
-    whole = np.logaddexp.reduce(list(levels.values()))
-    return {key: float(np.exp(level - whole)) for key, level in levels.items()}
+    response, sparse = settings.get("response", "constant"), settings.get("split_prior") == "sparse"
+    scales = [scale]
+    if "leaf_sd" not in settings:  # learnt: quantiles of its prior
+        scales = list(np.sqrt(stats.invgamma(3.0, scale=0.5 * scale**2).ppf((np.arange(200) + 0.5) / 200)))
+    trees: dict[Any, dict[tuple[int, ...], float]] = {}
+    for leaves, chance, counts in all_trees(X, 0.95, 2.0):
+        own = trees.setdefault((place_of(leaves), tuple(sorted(leaves)) if response != "constant" else None), {})
+        if not sparse:
+            chance, counts = chance / len(counts) ** sum(counts), (0,) * len(counts)
+        own[counts] = own.get(counts, 0.0) + chance
+    levels: dict[Any, list[float]] = {}
+    for chosen in product(trees, repeat=m):
+        prior = np.logaddexp.reduce(
+            [
+                sum(np.log(chance) for _, chance in own) + level_of_choices(np.sum([k for k, _ in own], axis=0))
+                for own in product(*(trees[key].items() for key in chosen))
+            ]
+        )
+        parts = []
+        for kinds in product(*(spreads_of(leaves or rows_of(place), response, X) for place, leaves in chosen)):
+            values, vectors = np.linalg.eigh(np.sum([own for _, own in kinds], axis=0))
+            variances = SIGMA**2 + np.square(scales)[:, None] * values
+            squares = np.square(vectors.T @ (Y - offset))
+            densities = -0.5 * np.sum(squares / variances + np.log(variances), axis=1)
+            parts.append(sum(np.log(p) for p, _ in kinds) + np.logaddexp.reduce(densities))
+        levels.setdefault(tuple(place for place, _ in chosen), []).append(prior + np.logaddexp.reduce(parts))
+    whole = np.logaddexp.reduce([level for own in levels.values() for level in own])
+    return {key: float(np.exp(np.logaddexp.reduce(own) - whole)) for key, own in levels.items()}
 
 
-def leaves_of(words: np.ndarray, m: int, X: np.ndarray) -> tuple[tuple[int, ...], ...]:
+def rows_of(place: tuple[int, ...]) -> Leaves:
+    """Leaves of a partition."""
+    return tuple((tuple(np.flatnonzero(np.array(place) == leaf).tolist()), -1) for leaf in sorted(set(place)))
+
+
+def leaves_of(words: np.ndarray, m: int, X: np.ndarray, width: int = 1) -> tuple[tuple[int, ...], ...]:
     """The partitions of the rows by written trees."""
     at, found = 1, []
 
@@ -89,6 +154,7 @@ def leaves_of(words: np.ndarray, m: int, X: np.ndarray) -> tuple[tuple[int, ...]
         word = int(words[at])
         at += 1
         if word & 4095 == 0:
+            at += width - 1
             place[rows] = count
             count += 1
             return
@@ -105,19 +171,20 @@ def leaves_of(words: np.ndarray, m: int, X: np.ndarray) -> tuple[tuple[int, ...]
     return tuple(found)
 
 
-def check(X: np.ndarray, m: int, conjugate: bool) -> None:
+def check(X: np.ndarray, m: int, conjugate: bool, **settings: Any) -> None:
     """Compare frequencies of partitions in four chains with their probabilities."""
     with pm.Model() as model:
-        mu = pm.BART("mu", X, Y, m=m)
+        mu = pm.BART("mu", X, Y, m=m, **settings)
         if conjugate:
             pm.Normal("y", mu, SIGMA, observed=Y)
         else:  # the same density, not known as one that is quadratic
             pm.Potential("y", pm.math.sum(pm.math.log(pm.math.exp(pm.logp(pm.Normal.dist(mu, SIGMA), Y)))))
         result = pm.sample(4000, tune=200, chains=4, random_seed=1, progressbar=False, compute_convergence_checks=False)
     forest = model.free[0].node.op.settings[0]
-    expected = exact(X, m, forest.scale, forest.offset)
+    expected = exact(X, m, forest.scale, forest.offset, settings)
     words = result.sample_stats["mu_trees"].to_numpy().view(np.int64)
-    drawn = [leaves_of(draw, m, X) for chain in words for draw in chain]
+    width = 1 + ("response" in settings)
+    drawn = [leaves_of(draw, m, X, width) for chain in words for draw in chain]
     assert set(drawn) <= set(expected)
     rare = [key for key, chance in expected.items() if chance < 40 / len(drawn)]  # too few visits to judge each alone
     groups = [rare, *([key] for key in expected if key not in set(rare))]
@@ -133,7 +200,7 @@ def check(X: np.ndarray, m: int, conjugate: bool) -> None:
 @pytest.mark.parametrize(("columns", "m"), [(1, 1), (2, 1), (1, 2), (2, 2)])
 @pytest.mark.parametrize("conjugate", [True, False])
 def test_trees_are_visited_as_often_as_all_trees_enumerated_say(columns: int, m: int, conjugate: bool) -> None:
-    check(BITS[:, :columns], m, conjugate)
+    check(BITS[:, :columns], m, conjugate, leaf_sd=SPREAD / m**0.5)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -144,4 +211,57 @@ def test_rules_of_inner_nodes_are_visited_as_often_as_all_trees_enumerated_say(
     X = np.column_stack([np.arange(8.0) * values // 8, BITS[:, 0]])
     if missing:
         X[3, 0] = np.nan
-    check(X, m, conjugate=True)
+    check(X, m, conjugate=True, leaf_sd=SPREAD / m**0.5)
+
+
+@pytest.mark.parametrize("conjugate", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("m", "settings"),
+    [
+        (1, {}),
+        pytest.param(2, {}, marks=pytest.mark.slow),
+        pytest.param(1, {"response": "linear", "leaf_sd": SPREAD}, marks=pytest.mark.slow),
+        pytest.param(1, {"response": "mix", "leaf_sd": SPREAD}, marks=pytest.mark.slow),
+        (1, {"response": "mix"}),
+        (2, {"split_prior": "sparse", "leaf_sd": SPREAD / 2**0.5}),
+    ],
+    ids=lambda given: "-".join(given) or "usual" if isinstance(given, dict) else str(given),
+)
+def test_lines_and_what_is_learnt_of_the_prior_agree_with_all_trees_enumerated(
+    m: int, settings: dict[str, Any], conjugate: bool
+) -> None:
+    check(np.column_stack([np.arange(8.0) * 3 // 8, BITS[:, 0]]), m, conjugate, **settings)
+
+
+@pytest.mark.parametrize("conjugate", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("missing", [False, True])
+def test_monotone_trees_are_those_of_all_trees_that_are_in_order(missing: bool, conjugate: bool) -> None:
+    X = np.column_stack([np.arange(8.0) * 3 // 8, BITS[:, 0]])
+    if missing:
+        X[3, 1] = np.nan
+    found = []
+    grid = np.array(list(product(range(3), [0.0, 1.0, *([np.nan] if missing else [])])))
+    for orders in ([1, -1], [0, 0]):
+        with pm.Model() as model:
+            mu = pm.BART("mu", X, Y, m=1, leaf_sd=SPREAD, monotone=orders)
+            if conjugate:
+                pm.Normal("y", mu, SIGMA, observed=Y)
+            else:
+                pm.Potential("y", pm.math.sum(pm.math.log(pm.math.exp(pm.logp(pm.Normal.dist(mu, SIGMA), Y)))))
+            result = pm.sample(
+                4000, tune=200, chains=4, random_seed=1, progressbar=False, compute_convergence_checks=False
+            )
+        values = pm.bart.predict(result, grid, model=model)
+        table = values.reshape(*values.shape[:2], 3, -1)
+        rises = (np.diff(table, axis=2) >= 0.0).all(axis=(2, 3)) & (np.diff(table[..., :2], axis=3) <= 0.0).all(
+            axis=(2, 3)
+        )
+        found.append((values, rises))
+    (ordered, all_rise), (free, rises) = found
+    assert all_rise.all()
+    parts = [v[keep] for v, keep in zip(free.reshape(40, -1, len(grid)), rises.reshape(40, -1), strict=True)]
+    for moment in (lambda v: v, np.square):
+        mine = np.array([moment(v).mean(axis=0) for v in ordered.reshape(40, -1, len(grid))])
+        theirs = np.array([moment(v).mean(axis=0) for v in parts])
+        error = np.sqrt((mine.var(axis=0, ddof=1) + theirs.var(axis=0, ddof=1)) / 40)
+        np.testing.assert_array_less(np.abs(mine.mean(axis=0) - theirs.mean(axis=0)), 5.0 * error)

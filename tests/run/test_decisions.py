@@ -327,7 +327,7 @@ def monitored(draws: NDArray[np.float64]) -> monitor.Monitor:
     found = monitor.Monitor(monitor.Monitored(("x", "y")), range(len(draws)))
     other = np.random.default_rng(1).standard_normal(draws.shape)
     pairs = np.stack([draws, other], axis=2)
-    found.extend(dict(enumerate(pairs)), dict(enumerate(other)))
+    found.extend(pairs, other)
     return found
 
 
@@ -512,15 +512,45 @@ def test_jumps_join_two_far_modes() -> None:
 # --- strictness --------------------------------------------------------------------------------------------------
 
 
+def found_regions(searched: bool | None) -> monitor.Monitored:
+    """What is monitored of 30 coordinates where a search came to its end, or did not, or was not made."""
+    names = tuple(f"x[{i}]" for i in range(30))
+    return monitor.Monitored(names, searched=None if searched is None else lambda: searched)
+
+
 def test_strictness_asks_for_more() -> None:
     """The draws of a strict run have the R-hat it says, and are not fewer."""
-    loose = run(standard(30), EarlyChecks(rule=StoppingRule(target_ess=100.0, target_rhat=1.005)))
-    strict = run(standard(30), EarlyChecks(rule=StoppingRule(target_ess=100.0, target_rhat=1.005, strict=True)))
+    rules = [StoppingRule(target_ess=100.0, target_rhat=1.005, strict=strict) for strict in (False, True)]
+    loose, strict = (run(standard(30), EarlyChecks(rule=rule), monitored=found_regions(True)) for rule in rules)
     assert strict.verdict.status == "converged"
     assert strict.draws.shape[1] >= loose.draws.shape[1]
     worst = [max(examine(r.draws[..., [i]]).r_hat.max() for i in range(30)) for r in (loose, strict)]
     assert worst[1] < 1.005
     assert worst[0] < 1.045
+
+
+@pytest.mark.parametrize("chains", [2, 4, 8])
+def test_a_large_rhat_is_chance_only_where_modes_were_looked_for(chains: int) -> None:
+    """Of the same draws: with a search to its end noise may explain it, else it forbids a certificate and is told."""
+    rule = StoppingRule(target_ess=None, target_rhat=1.005)
+    for draws in (300, 1000, 2400):
+        ended = {
+            searched: run(
+                standard(30),
+                EarlyChecks(draws=draws, tune=100, rule=rule),
+                points(30, chains),
+                monitored=found_regions(searched),
+            )
+            for searched in (None, False, True)
+        }
+        worst = max(examine(ended[None].draws[..., [i]]).r_hat.max() for i in range(30))
+        levels = examine(np.stack([ended[None].statistics["lp"]], axis=-1)).r_hat.max()
+        small = max(worst, levels) < rule.target_rhat
+        assert ended[True].verdict.status == "converged"
+        for searched, words in ((None, "modes were not looked for"), (False, "did not come to its end")):
+            verdict = ended[searched].verdict
+            assert (verdict.status == "converged") == small, (draws, worst, verdict)
+            assert small or words in verdict.reason
 
 
 def test_chains_that_did_not_tune_at_all_may_tune_after_divergences() -> None:

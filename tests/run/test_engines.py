@@ -14,7 +14,7 @@ import pytest
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.events import ChainLost, ChainProgress, Event, Restarted
 from consilience.inference.columns import Columns
-from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
+from consilience.inference.messages import ChainTuning, Divergences, JointWindows, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.self_tuning import SelfTuning
 from consilience.inference.tuner import TuningSetting
@@ -120,6 +120,61 @@ def test_the_order_in_which_windows_leave_an_engine_has_no_part_in_the_draws() -
         found.append(run.wait())
     assert found[0].verdict == found[1].verdict
     np.testing.assert_array_equal(found[0].draws, found[1].draws)
+
+
+class Joint(Independent):
+    """The same chains, whose windows leave in arrays with a chain axis; `together` False: one by one."""
+
+    def __init__(self, together: bool) -> None:
+        super().__init__()
+        self.together = together
+
+    def advance(self, segment: Segment, overseer: Overseer) -> Mapping[int, Window] | None:
+        windows = super().advance(segment, overseer)
+        if windows is None:
+            return None
+        place = Divergences(np.array([1]), np.full((1, 2), self.made), np.full((1, 2), np.nan))
+        windows = {**windows, 2: replace(windows[2], divergences=place)}
+        if not self.together:
+            return windows
+        draws = np.stack([w.draws for w in windows.values()])
+        table = np.stack([w.statistics for w in windows.values()])
+        return JointWindows(draws, table, {2: place}, 1.0, self.made, 0.0, {})
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_windows_with_a_chain_axis_and_one_by_one_are_the_same_run(
+    keep: bool, on_disk: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Draws, statistics, divergences, verdict, monitored scalars and what is evenly taken of them."""
+    if on_disk:
+        monkeypatch.setattr("consilience.run.attempt.MOST_SEEN", 100)
+    derive = lambda draws: np.stack([draws[:, 0] * draws[:, 1], np.zeros(len(draws))], axis=1)  # noqa: E731
+    monitored = Monitored(("a", "b"), ("product", "nothing"), derive, discrete=np.array([False, True]))
+    found, plan = [], replace(PLAN, keep_tuning=keep)
+    for together in (False, True):
+        engine = Joint(together)
+        course = RunCourse(plan, engine.chains, SelfTuning(TuningSetting(4, 2, COLUMNS, plan)), monitored)
+        course.keep_draws_in(tmp_path if on_disk else None)
+        run = Run(Leg(course, engine), 0)
+        run.start(background=False)
+        result = run.wait()
+        attempt = run.attempt
+        assert attempt is not None
+        assert (attempt.on_disk is not None) is on_disk
+        sight = attempt.sight()
+        arrays = (
+            result.draws, result.warmup_draws, attempt.draws(100), attempt.column("log density"), sight.widths,
+            *result.statistics.values(), *result.warmup_statistics.values(), run.so_far().draws,
+            *(part for d in result.divergences for part in (d.transitions, d.begins, d.ends)),
+        )  # fmt: skip
+        words = result.verdict, result.check, result.tuning_evaluations, result.constants, course.spent
+        found.append((arrays, repr(words)))
+        assert all(isinstance(some, JointWindows) is together for some in attempt.windows)
+    assert found[0][1] == found[1][1]
+    for one, other in zip(found[0][0], found[1][0], strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_chain_whose_window_is_missing_is_left_out() -> None:

@@ -10,11 +10,12 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience import statespace as ss
 from consilience.distributions.states import Filtered
-from consilience.errors import MissingRuleError
+from consilience.errors import ModelError
 from consilience.gradient import hessian_vector_product
 from consilience.statespace.draws import space_of
-from tests.state_spaces.test_filter import LEVEL, some
+from tests.state_spaces.test_filter import some
 
 Array = npt.NDArray[Any]
 
@@ -113,18 +114,65 @@ def test_slopes_are_0_where_the_density_is() -> None:
     assert model.compile_dlogp()({"rho": 0.9}) != 0.0
 
 
-def test_derivatives_that_are_not_known() -> None:
-    """Filtered states and smoothed diffuse ones are refused; others have derivatives."""
-    q = pt.scalar("q")
-    y = pt.as_tensor(np.arange(4.0)[:, None])
-    rv = pm.LinearGaussianStateSpace.dist(**LEVEL | {"Q": q.reshape((1, 1))}, steps=3)
-    found = Filtered(space_of(rv), y)
-    with pytest.raises(MissingRuleError, match="filtered states and residuals"):
-        pt.grad(found.means().sum(), q)
-    with pytest.raises(MissingRuleError, match="smoothed diffuse states"):
-        pt.grad(found.smoothed().sum(), q)
-    known = LEVEL | {"Q": q.reshape((1, 1)), "initial": "known", "P0": [[1.0]]}
-    smoothed = Filtered(space_of(pm.LinearGaussianStateSpace.dist(**known, steps=3)), y).smoothed()[-1, 0]
-    value = pm.function([q], [smoothed, pt.grad(smoothed, q)])
-    difference = (value(0.3 + 1e-5)[0] - value(0.3 - 1e-5)[0]) / 2e-5
-    assert value(0.3)[1] == pytest.approx(difference, rel=1e-7)
+def error_of_slopes(given: dict[str, Any], y: Array, names: str, what: str, **more: Any) -> float:
+    """How far slopes of a random sum of states or residuals are from differences, relative to 1 + their size."""
+    rng = np.random.default_rng(2)
+    inputs = {name: pt.tensor(name, shape=np.shape(given[name])) for name in names.split()}
+    rv = pm.LinearGaussianStateSpace.dist(**{**given, **inputs}, **more, steps=y.shape[-2] - 1)
+    if what == "last covariance":
+        found = Filtered(space_of(rv), pt.as_tensor(y)).last_covariance()
+    else:
+        found = getattr(ss, what)(rv, y)
+    at = [np.asarray(given[name], float) for name in inputs]
+    weights = rng.normal(size=found.eval(dict(zip(inputs.values(), at, strict=True))).shape)
+    weights = weights + weights.swapaxes(-1, -2) if what == "last covariance" else weights
+    total = pt.sum(pt.where(pt.isnan(found), 0.0, found) * weights)
+    both = pm.function([*inputs.values()], [total, *pt.grad(total, [*inputs.values()])])
+    worst = 0.0
+    for k, (name, slope) in enumerate(zip(inputs, both(*at)[1:], strict=True)):
+        way = 0.3 * at[k] if name in ("Q", "H", "P0") else rng.normal(size=at[k].shape)
+        ends = [both(*at[:k], at[k] + s * 1e-5 * way, *at[k + 1 :])[0] for s in (-2, -1, 1, 2)]
+        wanted = (8 * (ends[2] - ends[1]) - (ends[3] - ends[0])) / 12e-5
+        worst = max(worst, abs(np.sum(slope * way) - wanted) / (1 + abs(wanted)))
+    return worst
+
+
+@pytest.mark.parametrize("what", ["filtered_states", "smoothed_states", "one_step_residuals", "last covariance"])
+def test_slopes_of_states_and_residuals(what: str) -> None:
+    """By every argument, with gaps: known and diffuse first states, with noise and without, moving matrices, a panel."""
+    y, kinds = with_gaps(12, 2), ["diffuse", "known", "diffuse", "diffuse"]
+    assert error_of_slopes(some(4, 2, 2, 1), y, "T Z H Q R c d a0 P0", what) < 1e-8
+    assert error_of_slopes(some(4, 2, 4, 1) | DIAGONAL, y, "T Z H Q R c d a0", what, initial=kinds) < 1e-8
+    exact = some(4, 2, 4, 1) | {"H": np.zeros((2, 2))}
+    assert error_of_slopes(exact, y, "T Z Q R c d a0", what, initial=kinds) < 1e-8
+    given = some(2, 1, 2, 6)
+    moving = {name: np.stack([x * (1 + 0.1 * k) for k in range(8)]) for name, x in given.items() if name[-1] != "0"}
+    assert error_of_slopes(given | moving, with_gaps(8, 1), "T Z H Q c d", what, varying="T Z H Q R c d") < 1e-8
+    assert error_of_slopes(some(2, 2, 2, 3) | DIAGONAL, with_gaps(3, 9, 2), "T Z Q c a0", what) < 1e-8
+
+
+def test_slopes_of_states_where_the_filter_has_settled() -> None:
+    given = some(2, 2, 2, 3) | DIAGONAL
+    given["T"] = given["T"] * 0.5
+    y = np.random.default_rng(1).normal(size=(80, 2))
+    assert error_of_slopes(given, y, "T Z H Q c", "filtered_states") < 1e-8
+    assert error_of_slopes(given, y, "T Z H Q c", "smoothed_states") < 1e-8
+
+
+def test_a_likelihood_may_depend_on_the_states_of_a_series() -> None:
+    """The posterior of a coefficient on the smoothed level is that of a regression on it."""
+    rng = np.random.default_rng(3)
+    level = rng.normal(size=60).cumsum()
+    y, z = level + rng.normal(size=60), 2.0 * level + rng.normal(size=60)
+    space = {"T": [[1.0]], "Z": [[1.0]], "H": [[1.0]], "Q": [[1.0]], "initial": "diffuse"}
+    with pm.Model() as model:
+        seen = pm.LinearGaussianStateSpace("y", **space, observed=y[:, None])
+        found = pm.Deterministic("level", ss.smoothed_states(seen)[:, 0])
+        pm.Normal("z", pm.Flat("slope") * found, 1.0, observed=z)
+    smooth = found.eval()
+    slope = model.compile_dlogp()({"slope": 0.5})
+    assert slope == pytest.approx(np.sum((z - 0.5 * smooth) * smooth), rel=1e-10)
+    with pm.Model(), pytest.raises(ModelError, match="`x`"):
+        ss.filtered_states(pm.Normal("x"))
+    with pm.Model(), pytest.raises(ModelError, match="`w` is not observed"):
+        ss.filtered_states(pm.LinearGaussianStateSpace("w", **space | {"initial": "known", "P0": [[1.0]]}, steps=3))

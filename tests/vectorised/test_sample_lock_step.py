@@ -161,6 +161,70 @@ def test_a_callback_hears_of_the_run_and_ends_it() -> None:
     assert kinds[-1] == "RunEnded"
 
 
+class Kill(BaseException):
+    """As if the process had ended: nothing catches it."""
+
+
+def two_towns() -> pm.Model:
+    """Two separate modes, between whose normals chains jump, and a wall behind which steps diverge."""
+    with pm.Model() as model:
+        x = pm.Normal("x", 0.0, 3.0, shape=2)
+        near, far = (-0.5 * ((x - m) ** 2).sum() / s**2 - 2.0 * np.log(s) for m, s in ((-4.0, 0.7), (4.0, 0.4)))
+        pm.Potential("towns", pm.math.logaddexp(near, far))
+        pm.Potential("wall", pm.math.where(x[0] < 4.6, 0.0, -np.inf))
+    return model
+
+
+@needs_jax
+@pytest.mark.parametrize(
+    ("made", "end", "settings"),
+    [
+        (eight_schools, 1, {"draws": 120, "tune": 110}),
+        (eight_schools, 4, {"draws": 120, "tune": 110}),
+        (eight_schools, 2, {"discard_tuned_samples": False}),
+        (two_towns, 4, {}),
+    ],
+)
+def test_a_run_that_is_killed_after_any_segment_is_resumed_to_the_same_bits(
+    made: Any, end: int, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from consilience.run import checkpoint
+
+    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    whole = sampled(made(), chains=64, compute_convergence_checks=False, **settings)
+    segments, kept = [], checkpoint.Checkpoint.__call__
+
+    def keep(self: Any, course: Any, engine: Any, windows: Any, last: bool) -> None:
+        kept(self, course, engine, windows, last)
+        segments.append(last)
+        if len(segments) == end and not last:
+            raise Kill
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "__call__", keep)
+    save = pm.Save(checkpoint=tmp_path / "run")
+    with pytest.raises(Kill):
+        sampled(made(), chains=64, compute_convergence_checks=False, save=save, **settings)
+    monkeypatch.undo()
+    again = pm.resume(tmp_path / "run", model=made(), progressbar=False)
+    assert (again.status, again.reason) == (whole.status, whole.reason)
+    for group in ("posterior", "sample_stats", *(["warmup_posterior"] if "discard_tuned_samples" in settings else [])):
+        for name, values in whole[group].items():
+            np.testing.assert_array_equal(again[group][name].values, values.values, err_msg=name)
+
+
+@needs_jax
+def test_a_checkpoint_of_chains_in_lock_step_tells_what_it_needs(tmp_path: Path) -> None:
+    save = pm.Save(checkpoint=tmp_path / "run")
+    sampled(eight_schools(), chains=64, draws=20, tune=20, save=save, compute_convergence_checks=False)
+    with pytest.raises(SamplingError, match="lock step on one device; leave out `threads_per_chain`"):
+        pm.resume(tmp_path / "run", model=eight_schools(), threads_per_chain=2)
+    jax = pytest.importorskip("jax")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax, "__version__", "0.0.1")
+        with pytest.raises(SamplingError, match=r"JAX was .* and is 0\.0\.1"):
+            pm.resume(tmp_path / "run", model=eight_schools())
+
+
 @needs_jax
 @pytest.mark.parametrize(
     ("setting", "said"),
@@ -168,7 +232,6 @@ def test_a_callback_hears_of_the_run_and_ends_it() -> None:
         ({"step": pm.Metropolis()}, "`step`"),
         ({"nuts": {"max_treedepth": 5}}, "`nuts`"),
         ({"nuts": {"jumps": 4}}, "`nuts`"),
-        ({"save": pm.Save(checkpoint="run")}, "`checkpoint`"),
         ({"tuning": pm.Tuning(budget=5)}, "`budget`"),
         ({"tuning": pm.Tuning(pool=False)}, "`pool`"),
         ({"tuning": pm.Tuning(metric="dense")}, "diagonal"),

@@ -60,7 +60,7 @@ MIXTURES = {
     "three modes": mixture((0, 8, 16), (0.5, 0.3, 0.2)),
     "five modes": mixture((0, 8, 16, 24, 32), (0.3, 0.25, 0.2, 0.15, 0.1)),
     "70 % in sd 0.2": mixture((0, 6), (0.3, 0.7), (1.0, 0.2)),
-    "70 % in sd 0.2, d = 5": mixture((0, 6), (0.3, 0.7), (1.0, 0.2), d=5),
+    "70 % in sd 0.2, d = 5": mixture((0, 6), (0.3, 0.7), (1.0, 0.2), d=5, invisible=True),
     "sd 1 and 5": mixture((0, 20), (0.5, 0.5), (1.0, 5.0)),
     "five modes, two chains": mixture((0, 8, 16, 24, 32), (0.3, 0.25, 0.2, 0.15, 0.1), settings={"chains": 2}),
     "70/30 at 10 sd, 1,000 draws": mixture((0, 10), (0.7, 0.3), settings={"draws": 1000}),

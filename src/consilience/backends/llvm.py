@@ -155,8 +155,21 @@ class Compiled:
             return own.bind(list(others.values()))
         prepared: list[Array] = []
         if self._prepared:
-            prepared = reference.evaluate(self._prepared, dict(zip(self._data, values, strict=True)))
+            given = dict(zip(self._data, values, strict=True))
+            try:
+                prepared = reference.evaluate(self._prepared, given)
+            except ExecutionError:
+                reference.evaluate(_of_leaves(self._written_for[1], self._data), given)  # says it in the user's terms
+                raise
         return BoundCode(self, [*map(placed, prepared), *self._arrays])
+
+
+def _of_leaves(outputs: Sequence[Node], leaves: Sequence[Node]) -> list[Node]:
+    """The parts of outputs, inner ones first, that depend on some leaves alone."""
+    known: dict[Node, bool] = {}
+    for node in topological(outputs):
+        known[node] = node in leaves if is_leaf(node) else all(known[i] for i in node.inputs)
+    return [node for node, alone in known.items() if alone]
 
 
 # What compiles one stage: `Compiled`, or a class of its kind.

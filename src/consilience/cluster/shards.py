@@ -31,23 +31,11 @@ MOST: Final = 256
 class Shards:
     """Rows that workers read; made by `pm.cluster.shards`, for `pm.sample(executor=...)`.
 
-    Parameters
-    ----------
-    executor : Executor
-        Whose workers read them.
-    sources : list of RowSource or SourceList
-        What has the rows of each `pm.Data`.
-    rows : int or None
-        Rows of a shard.
-    memory : int or None
-        Bytes of rows that a thread of a worker keeps at most.
-
-    See Also
-    --------
-    shards : Makes them.
-
-    Examples
-    --------
+    executor (Executor): Whose workers read them.
+    sources: What has the rows of each `pm.Data`.
+    rows (int or None): Rows of a shard.
+    memory (int or None): Bytes of rows that a thread of a worker keeps at most.
+    See shards: Makes them.
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import numpy as np
     >>> import consilience as pm

@@ -44,21 +44,10 @@ class Broadcast:
     A thread of a worker has its own copy (`copy.copy`, so a class may say what that means by `__copy__`) and keeps it
     between tasks, with whatever the function has stored in its attributes.
 
-    Parameters
-    ----------
-    digest : str
-        Of the pickle.
-    value : object
-        The value.
-    data : bytes or None
-        The pickle; None where workers are threads of this process.
-
-    See Also
-    --------
-    Workers : Sends it.
-
-    Examples
-    --------
+    digest: Of the pickle.
+    value: The value.
+    data (bytes or None): The pickle; None where workers are threads of this process.
+    See Workers: Sends it.
     >>> from consilience.cluster import Workers
     >>> with Workers(cores=2) as workers:
     ...     offset = workers.share(10, "the offset")
@@ -75,28 +64,17 @@ class Broadcast:
 class Task:
     """A call on its way; `Workers.each` makes one of each item.
 
-    Parameters
-    ----------
-    function : callable
-        What is called.
-    arguments : tuple
-        Its arguments.
-    limit : float or None
-        Seconds that it may take.
-    item : object
-        What `Workers.each` made it for.
+    function: What is called.
+    arguments (tuple): Its arguments.
+    limit (float or None): Seconds that it may take.
+    item: What `Workers.each` made it for.
 
     Attributes
     ----------
     error : Exception or None
         Why it has no result: what the function raised, TimeLimitError, WorkerLostError.
 
-    See Also
-    --------
-    Workers : Runs it.
-
-    Examples
-    --------
+    See Workers: Runs it.
     >>> from consilience.cluster import Workers
     >>> with Workers(cores=2) as workers:
     ...     ended = [task for task in workers.each(lambda n: 1 / n, [1, 0]) if task]
@@ -141,19 +119,9 @@ class _Left:
 class Workers:
     """The workers of an executor, as a context: leaving it stops what still runs, and leaves the executor as it was.
 
-    Parameters
-    ----------
-    executor : Executor, optional
-        Of `concurrent.futures`, a Dask client, `pm.cluster.ray()`; None for threads of this process.
-    cores : int, default 1
-        Number of threads, where `executor` is None.
-
-    See Also
-    --------
-    sample_many : Fits on workers.
-
-    Examples
-    --------
+    executor (Executor): Of `concurrent.futures`, a Dask client, `pm.cluster.ray()`; None for threads of this process.
+    cores: Number of threads, where `executor` is None.
+    See sample_many: Fits on workers.
     >>> from consilience.cluster import Workers
     >>> with Workers(cores=2) as workers:
     ...     tasks = [task for task in workers.each(lambda n: n * n, range(4)) if task]

@@ -55,29 +55,11 @@ def load_data(name: str | None = None) -> pd.DataFrame:
     The data come with the library: 30 small files, 280 kB in all. Nothing is downloaded. Sources and licences are in
     the file `NOTICE` beside them.
 
-    Parameters
-    ----------
-    name : str, optional
-        The name of a dataset, such as "radon", "wells" or "nile". Without a name, the result is a table of all
+    name: The name of a dataset, such as "radon", "wells" or "nile". Without a name, the result is a table of all
         datasets with their number of rows, columns, bytes, and a description.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The data, one row per observation. Columns of dates have the dtype datetime64.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no dataset of that name. The message has the nearest name.
-
-    See Also
-    --------
-    Data : Data of a model that can be replaced.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns (pandas.DataFrame): The data, one row per observation. Columns of dates have the dtype datetime64.
+    Raises ArgumentError: If there is no dataset of that name. The message has the nearest name.
+    See Data: Data of a model that can be replaced.
     >>> radon = pm.load_data("radon")
     >>> radon.shape
     (919, 4)

@@ -35,25 +35,13 @@ ONE_CHAIN = (
 class Finding(Record):
     """One thing to know about a run.
 
-    Parameters
-    ----------
-    kind : {'divergences', 'treedepth', 'ebfmi', 'rhat', 'ess', 'chains', 'draws'}
-        What was looked at, such as "divergences" or "rhat".
-    level : {'warning', 'info'}
-        "warning": the draws should not be trusted as they are; "info": good to know.
-    message : str
-        What was found, what it means and what to try.
-    value : float
-        The number found, the worst one if there are several.
-    where : str, default ''
-        The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
-
-    See Also
-    --------
-    inspect : Gives them.
-
-    Examples
-    --------
+    kind ({'divergences', 'treedepth', 'ebfmi', 'rhat', 'ess', 'chains', 'draws'}): What was looked at, such as
+        "divergences" or "rhat".
+    level ({'warning', 'info'}): "warning": the draws should not be trusted as they are; "info": good to know.
+    message (str): What was found, what it means and what to try.
+    value (float): The number found, the worst one if there are several.
+    where (str): The parameter, as `theta[A]`, or the chains it was found in; empty for the run as a whole.
+    See inspect: Gives them.
     >>> import numpy as np
     >>> from consilience.diagnostics import inspect
     >>> apart = np.random.default_rng(1).normal(size=(4, 500)) + np.arange(4)[:, None]
@@ -76,25 +64,13 @@ def inspect(
 ) -> list[Finding]:
     """Look at the draws after tuning and at the sampler's statistics (chain, draw) for signs of diagnosis.
 
-    Parameters
-    ----------
-    draws : ndarray
-        Draws, shape (chain, draw, ...).
-    statistics : mapping of str to array_like, optional
-        `diverging`, `reached_max_treedepth`, `energy`; those of a tree are found in its group `sample_stats`.
-    rule : StoppingRule, optional
-        What is asked of R-hat and effective sizes; by default what the run asked from which a tree comes, for other
+    draws (ndarray): Draws, shape (chain, draw, ...).
+    statistics: `diverging`, `reached_max_treedepth`, `energy`; those of a tree are found in its group `sample_stats`.
+    rule: What is asked of R-hat and effective sizes; by default what the run asked from which a tree comes, for other
         draws what `sample` asks of R-hat, and 100 effective draws per chain.
-
-    Returns
-    -------
-    list of Finding
-        One per sign; none for draws that can be trusted.
-
-    See Also
-    --------
-    warn : Issues the findings.
-    examine : The numbers alone.
+    Returns: One per sign; none for draws that can be trusted.
+    See warn: Issues the findings.
+    See examine: The numbers alone.
 
     Notes
     -----
@@ -102,8 +78,6 @@ def inspect(
     does not explain, see `stopping_rule.rhat_is_large`; bulk or tail effective size below what is asked; a single
     chain; and, as information, fewer than 4 chains, or too few draws (under 100) for the diagnostics to mean anything.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import inspect
     >>> inspect({"x": np.random.default_rng(1).normal(size=(4, 500))})

@@ -86,26 +86,15 @@ def ess_bulk(draws: npt.ArrayLike) -> FloatArray:
     NaN with fewer than four draws or a NaN among the draws.
     Source: Vehtari et al. (2021), section 4.1: the effective size of rank-normalised split chains.
 
-    Parameters
-    ----------
     draws : ...
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw; NaN where it is not defined.
-
-    See Also
-    --------
-    ess_tail : Effective sample size of the tails.
-    ess_mean : Effective sample size for the mean.
+    Returns: Of the shape of one draw; NaN where it is not defined.
+    See ess_tail: Effective sample size of the tails.
+    See ess_mean: Effective sample size for the mean.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -121,28 +110,16 @@ def ess_tail(draws: npt.ArrayLike, tails: Sequence[float] = TAILS) -> FloatArray
     It is the smallest of the effective sizes of the quantiles `tails`, probabilities in (0, 1).
     Source: Vehtari et al. (2021), section 4.3.
 
-    Parameters
-    ----------
     draws : ...
-    tails : sequence of float, optional
-        Probabilities of the quantiles, between 0 and 1; 0.05 and 0.95 by default.
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw; NaN where it is not defined.
-
-    See Also
-    --------
-    ess_mean : Effective sample size for the mean.
-    ess_bulk : Effective sample size of the bulk.
+    tails (sequence of float, optional): Probabilities of the quantiles, between 0 and 1; 0.05 and 0.95 by default.
+    Returns: Of the shape of one draw; NaN where it is not defined.
+    See ess_mean: Effective sample size for the mean.
+    See ess_bulk: Effective sample size of the bulk.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -157,26 +134,15 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
 
     The split chains are not rank-normalised; the mean and variance have to exist.
 
-    Parameters
-    ----------
     draws : ...
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw; NaN where it is not defined.
-
-    See Also
-    --------
-    ess_bulk : Effective sample size of the bulk.
-    ess_tail : Effective sample size of the tails.
+    Returns: Of the shape of one draw; NaN where it is not defined.
+    See ess_bulk: Effective sample size of the bulk.
+    See ess_tail: Effective sample size of the tails.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -189,28 +155,16 @@ def ess_mean(draws: npt.ArrayLike) -> FloatArray:
 def ess_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     """Effective sample size for one quantile, for an array (chain, draw, *shape); gives `shape`.
 
-    Parameters
-    ----------
     draws : ...
-    probability : float
-        Probability between 0 and 1.
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw; NaN where it is not defined.
-
-    See Also
-    --------
-    ess_bulk : For the centre.
-    ess_tail : For both tails.
+    probability: Probability between 0 and 1.
+    Returns: Of the shape of one draw; NaN where it is not defined.
+    See ess_bulk: For the centre.
+    See ess_tail: For both tails.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import ess_quantile
     >>> bool(ess_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.9) > 1000)

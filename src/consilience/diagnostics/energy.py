@@ -18,26 +18,14 @@ def ebfmi(energy: npt.ArrayLike) -> FloatArray:
 
     Source: Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo.
 
-    Parameters
-    ----------
-    energy : array_like
-        Energies of the draws, shape (chain, draw).
-
-    Returns
-    -------
-    FloatArray
-        One number per chain; below 0.3 momentum is drawn too rarely for the energies there are.
-
-    See Also
-    --------
-    examine : Diagnostics of parameters.
+    energy: Energies of the draws, shape (chain, draw).
+    Returns: One number per chain; below 0.3 momentum is drawn too rarely for the energies there are.
+    See examine: Diagnostics of parameters.
 
     References
     ----------
     Betancourt (2016), arXiv:1604.00695.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import ebfmi
     >>> ebfmi(np.random.default_rng(1).normal(size=(2, 1000))).round(1).tolist()

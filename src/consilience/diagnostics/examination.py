@@ -20,25 +20,12 @@ from consilience.record import Record
 class Examination(Record):
     """Diagnostics of P parameters, each an array (P,); NaN where a diagnostic is not defined.
 
-    Parameters
-    ----------
-    r_hat : FloatArray
-        Rank-normalised split R-hat.
-    ess_bulk : FloatArray
-        Effective sample size of the bulk.
-    ess_tail : FloatArray
-        Effective sample size of the quantiles 5 % and 95 %.
-    mcse_mean : FloatArray
-        Monte Carlo standard error of the mean.
-    mcse_sd : FloatArray
-        Monte Carlo standard error of the standard deviation.
-
-    See Also
-    --------
-    examine : Makes one.
-
-    Examples
-    --------
+    r_hat (FloatArray): Rank-normalised split R-hat.
+    ess_bulk (FloatArray): Effective sample size of the bulk.
+    ess_tail (FloatArray): Effective sample size of the quantiles 5 % and 95 %.
+    mcse_mean (FloatArray): Monte Carlo standard error of the mean.
+    mcse_sd (FloatArray): Monte Carlo standard error of the standard deviation.
+    See examine: Makes one.
     >>> import numpy as np
     >>> from consilience.diagnostics import examine
     >>> found = examine(np.random.default_rng(1).normal(size=(4, 500, 2)))
@@ -74,22 +61,10 @@ DIAGNOSTICS: dict[str, Measure] = {
 def examine(draws: npt.ArrayLike) -> Examination:
     """Diagnostics of all elements, in C order, of an array (chain, draw, ...).
 
-    Parameters
-    ----------
     draws : ...
-
-    Returns
-    -------
-    Examination
-        An element of each array per element of one draw.
-
-    See Also
-    --------
-    examine_all : Several variables.
-    summary : As a table.
-
-    Examples
-    --------
+    Returns: An element of each array per element of one draw.
+    See examine_all: Several variables.
+    See summary: As a table.
     >>> import numpy as np
     >>> from consilience.diagnostics import examine
     >>> found = examine(np.random.default_rng(1).normal(size=(4, 500)))
@@ -102,22 +77,9 @@ def examine(draws: npt.ArrayLike) -> Examination:
 def examine_all(variables: Sequence[npt.NDArray[np.generic]]) -> Examination:
     """Diagnostics of all elements of several arrays (chain, draw, ...), one variable after the other.
 
-    Parameters
-    ----------
-    variables : sequence of ndarray
-        Draws by name, each of shape (chain, draw, ...).
-
-    Returns
-    -------
-    Examination
-        An element of each array per element of a draw of all variables.
-
-    See Also
-    --------
-    examine : One variable.
-
-    Examples
-    --------
+    variables (sequence of ndarray): Draws by name, each of shape (chain, draw, ...).
+    Returns: An element of each array per element of a draw of all variables.
+    See examine: One variable.
     >>> import numpy as np
     >>> from consilience.diagnostics import examine_all
     >>> rng = np.random.default_rng(1)

@@ -37,27 +37,15 @@ def hdi(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
     The narrowest interval with a share `probability`, in (0, 1), of the draws; for a distribution of several
     modes it spans the gap between them.
 
-    Parameters
-    ----------
     draws : ...
-    probability : float, default 0.94
-        Probability between 0 and 1.
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw with an axis of length 2 behind: lower and upper end.
-
-    See Also
-    --------
-    eti : With equal tails.
+    probability: Probability between 0 and 1.
+    Returns: Of the shape of one draw with an axis of length 2 behind: lower and upper end.
+    See eti: With equal tails.
 
     References
     ----------
     Hyndman (1996), The American Statistician 50, 120.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -73,23 +61,10 @@ def eti(draws: npt.ArrayLike, probability: float = 0.94) -> FloatArray:
 
     Its bounds are the quantiles (1 - probability) / 2 and (1 + probability) / 2.
 
-    Parameters
-    ----------
     draws : ...
-    probability : float, default 0.94
-        Probability between 0 and 1.
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw with an axis of length 2 behind: lower and upper end.
-
-    See Also
-    --------
-    hdi : The narrowest interval.
-
-    Examples
-    --------
+    probability: Probability between 0 and 1.
+    Returns: Of the shape of one draw with an axis of length 2 behind: lower and upper end.
+    See hdi: The narrowest interval.
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))

@@ -21,8 +21,8 @@ from consilience.diagnostics.stopping_rule import Failure, Figures, StoppingRule
 from consilience.errors import ShapeError
 
 IndexArray = npt.NDArray[np.int64]
-Block = Sequence[npt.NDArray[Any]]
-"""Draws of each chain, (draw, scalar), all as many."""
+Block = Sequence[npt.NDArray[Any]] | npt.NDArray[Any]
+"""Draws of each chain, (draw, scalar), all as many; or an array (chain, draw, scalar)."""
 
 FIRST_EXAMINED = 4  # scalars
 GROWTH = 8  # so many times as many are next, if none of them fails
@@ -68,7 +68,10 @@ class ConvergenceMonitor:
         Raises ShapeError for other numbers of chains or scalars, or draws that are too many for their positions;
         TypeError for elements that are no real numbers.
         """
-        shapes = [[own.shape for own in group] for group in groups]
+        shapes = [
+            [group.shape[1:]] * len(group) if isinstance(group, np.ndarray) else [own.shape for own in group]
+            for group in groups
+        ]
         length = shapes[0][0][0] if shapes and shapes[0] and shapes[0][0] else 0
         fits = all(len(group) == self.chains for group in groups)
         fits = fits and all(len(s) == 2 and s[0] == length and s == own[0] for own in shapes for s in own)
@@ -216,7 +219,14 @@ class ConvergenceMonitor:
                 if places is not None:
                     target = slice(*np.searchsorted(places, [first, first + length]).tolist())
                     rows = places[target] - first
-                for chain, source in enumerate(groups[number]):
+                group = groups[number]
+                if isinstance(group, np.ndarray):
+                    joint = group[:, :, columns]
+                    if places is not None:
+                        joint = joint.take(rows, axis=1)
+                    found[here, :, target] = (joint.take(own, axis=2) if scattered else joint).transpose(2, 0, 1)
+                    continue
+                for chain, source in enumerate(group):
                     part = source[:, columns]  # a view of neighbours
                     if places is not None:
                         part = part.take(rows, axis=0)

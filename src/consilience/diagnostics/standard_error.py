@@ -50,25 +50,14 @@ def mcse_mean(draws: npt.ArrayLike) -> FloatArray:
 
     Source: Vehtari et al. (2021), section 3.2: standard deviation over the root of the effective size.
 
-    Parameters
-    ----------
     draws : ...
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw; NaN where it is not defined.
-
-    See Also
-    --------
-    mcse_sd : Monte Carlo standard error of the standard deviation.
+    Returns: Of the shape of one draw; NaN where it is not defined.
+    See mcse_sd: Monte Carlo standard error of the standard deviation.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience import diagnostics
     >>> draws = np.random.default_rng(1).normal(size=(4, 500))
@@ -87,25 +76,14 @@ def mcse_sd(draws: npt.ArrayLike) -> FloatArray:
     Source: the delta method for the root of the variance, as in Kenney and Keeping (1951), Mathematics of
     Statistics, with the effective size of the squared deviations in place of the number of draws.
 
-    Parameters
-    ----------
     draws : ...
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw.
-
-    See Also
-    --------
-    mcse_mean : Of the mean.
+    Returns: Of the shape of one draw.
+    See mcse_mean: Of the mean.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import mcse_sd
     >>> bool(mcse_sd(np.random.default_rng(1).normal(size=(4, 500))) < 0.03)
@@ -120,28 +98,16 @@ def mcse_quantile(draws: npt.ArrayLike, probability: float) -> FloatArray:
     Source: Vehtari et al. (2021), section 4.4: the rank of the quantile has a beta distribution of as many draws as
     are effective for it; its standard deviation to both sides is carried over to the draws in order.
 
-    Parameters
-    ----------
     draws : ...
-    probability : float
-        Probability between 0 and 1.
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw.
-
-    See Also
-    --------
-    mcse_mean : Of the mean.
-    ess_quantile : As a number of draws.
+    probability: Probability between 0 and 1.
+    Returns: Of the shape of one draw.
+    See mcse_mean: Of the mean.
+    See ess_quantile: As a number of draws.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Bayesian Analysis 16, 667, doi:10.1214/20-BA1221.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import mcse_quantile
     >>> bool(mcse_quantile(np.random.default_rng(1).normal(size=(4, 500)), 0.5) < 0.05)

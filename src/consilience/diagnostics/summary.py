@@ -48,21 +48,10 @@ class SummaryTable(Record, eq=False):
     `table.to_dataframe()` a pandas data frame. What a data frame can do the table can, by becoming one:
     `table.loc["mu"]`, `table.sort_values("r_hat")`, `table[["mean", "sd"]]`, `table[table["r_hat"] > 1.01]`.
 
-    Parameters
-    ----------
-    labels : tuple of str
-        Name of each row.
-    columns : mapping of str to FloatArray
-        Numbers by the name of the column.
-    verdict : str, default ''
-        What the table is worth, in a sentence.
-
-    See Also
-    --------
-    summary : Makes one, or a data frame of it.
-
-    Examples
-    --------
+    labels (tuple of str): Name of each row.
+    columns (mapping of str to FloatArray): Numbers by the name of the column.
+    verdict (str): What the table is worth, in a sentence.
+    See summary: Makes one, or a data frame of it.
     >>> import numpy as np
     >>> from consilience.diagnostics import SummaryTable
     >>> table = SummaryTable(labels=["mu"], columns={"mean": np.array([1.5])})
@@ -199,38 +188,20 @@ def summary(
 ) -> Any:
     """Mean, standard deviation, credible interval and convergence diagnostics of each parameter.
 
-    Parameters
-    ----------
-    draws : ndarray
-        Tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array.
-    var_names : str or sequence of str, optional
-        Variables to include, all by default; `~name` leaves one out.
-    filter_vars : Filter, optional
-        None: `var_names` are names; "like": parts of names; "regex": regular expressions.
-    group : str, default 'posterior'
-        Group of the result.
-    coords : mapping, optional
-        Labels to include along named axes, such as {"school": ["A", "B"]}.
-    kind : Kind, default 'all'
-        "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both.
-    ci_prob : float, default 0.94
-        Probability of the interval, in (0, 1).
-    ci_kind : IntervalKind, default 'hdi'
-        "hdi": highest density; "eti": equal tails.
-    round_to : int or str or None, default 'auto'
-        Decimals to which the numbers are rounded; "auto", "none", None: not at all, but as they are shown.
-    fmt : Format, default 'wide'
-        "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis `summary` of
+    draws (ndarray): Tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array.
+    var_names: Variables to include, all by default; `~name` leaves one out.
+    filter_vars: None: `var_names` are names; "like": parts of names; "regex": regular expressions.
+    group: Group of the result.
+    coords (mapping): Labels to include along named axes, such as {"school": ["A", "B"]}.
+    kind: "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both.
+    ci_prob: Probability of the interval, in (0, 1).
+    ci_kind: "hdi": highest density; "eti": equal tails.
+    round_to (int or str or None): Decimals to which the numbers are rounded; "auto", "none", None: not at all, but as
+        they are shown.
+    fmt: "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis `summary` of
         the columns; "long": that as a pandas data frame, one column per variable.
-
-    Returns
-    -------
-    object
-        A table with a row per element.
-
-    See Also
-    --------
-    plot_trace : A picture of the draws.
+    Returns: A table with a row per element.
+    See plot_trace: A picture of the draws.
 
     Notes
     -----
@@ -242,10 +213,6 @@ def summary(
 
     Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> draws = {"mu": np.random.default_rng(1).normal(size=(4, 500))}
     >>> table = pm.summary(draws)
     >>> table.loc["mu", "sd"].round(1).item(), bool(table.loc["mu", "r_hat"] < 1.01)

@@ -35,32 +35,21 @@ def rows_of_superchains(draws: FloatArray, superchains: int) -> FloatArray:
 def nested_rhat(draws: npt.ArrayLike, superchains: int) -> FloatArray:
     """Rank-normalised split nested R-hat of an array (chain, draw, *shape); gives an array of `shape`.
 
-    Parameters
-    ----------
     draws : ...
-    superchains : int
-        Their number, from 2 to that of the chains; neighbouring chains make up one.
-
-    Returns
-    -------
-    FloatArray
-        Of the shape of one draw; about 1 where superchains agree.
-
-    See Also
-    --------
-    rhat : Of chains that are not grouped.
+    superchains: Their number, from 2 to that of the chains; neighbouring chains make up one.
+    Returns: Of the shape of one draw; about 1 where superchains agree.
+    See rhat: Of chains that are not grouped.
 
     Notes
     -----
     As R-hat the larger of that of draws and of their distances from the median. NaN where it is not defined, see
     `split_rhat`. Raises ShapeError for other numbers of superchains.
 
+
     References
     ----------
     Margossian, Hoffman, Sountsov, Riou-Durand, Vehtari, Gelman (2024), Bayesian Analysis, on nested R-hat.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from consilience.diagnostics import nested_rhat
     >>> nested_rhat(np.random.default_rng(1).normal(size=(16, 100)), superchains=4).round(1).item()

@@ -16,24 +16,26 @@ import numpy.typing as npt
 
 from consilience.distributions.constraints import RealMatrix, real_vector
 from consilience.distributions.distribution import Continuous, parameter, static
+from consilience.distributions.forests import (
+    CONTINUOUS,
+    LEAVES,
+    MOST_CATEGORIES,
+    ONE_HOT,
+    SUBSET,
+    Forest,
+    prior_draws,
+)
 from consilience.distributions.simulator import as_vector, call_with_seed, generator_of
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.ir import Node, Shape, TensorType
 from consilience.ops.elementwise import as_tensor
 from consilience.ops.shape import full
-from consilience.record import Record
 
 Array = npt.NDArray[Any]
 
-CONTINUOUS, ONE_HOT, SUBSET = range(3)
 KINDS: Final = {"continuous": CONTINUOUS, "onehot": ONE_HOT, "subset": SUBSET}
-MOST_CUTS: Final = 100
-"""Of one covariate; of more values its quantiles are taken."""
-MOST_CATEGORIES: Final = 40
 MOST_COLUMNS: Final = 2000
 MOST_TREES: Final = 5000
-TAG: Final = 4095
-"""Lowest bits of the words that trees are written in; cuts leave them zero."""
 
 
 class ContinuousSplit:
@@ -97,30 +99,6 @@ class Covariates(RealMatrix):
         return True
 
 
-class Forest(Record):
-    """What is known of a sum of trees besides the covariates' values; see `BART`.
-
-    `kinds`: of rules, one per column.
-    `weights`: prior probabilities of the columns.
-    `categories`: the categories of each column, in the order of their numbers; None for numbers.
-    """
-
-    m: int
-    alpha: float
-    beta: float
-    offset: float
-    scale: float
-    kinds: tuple[int, ...]
-    weights: tuple[float, ...]
-    columns: tuple[str, ...]
-    categories: tuple[tuple[Any, ...] | None, ...]
-    separate: bool
-
-    def split_level(self, depth: int) -> float:
-        """Prior probability that a node splits where it can."""
-        return float(self.alpha * (1.0 + depth) ** -self.beta)
-
-
 class BART(Continuous):
     """Bayesian additive regression trees: a function of covariates as a sum of m small trees.
 
@@ -131,20 +109,35 @@ class BART(Continuous):
         NaN where a value is missing.
     Y
         The response, shape (n,), on the scale of the function: its mean and spread set those of the prior. A response
-        of zeros and ones gives the mean 0 and leaves of 3 / sqrt(m), for a logit or probit.
+        of zeros and ones gives the mean 0 and leaves of 3 / sqrt(m), for a logit or probit; so does one of the classes
+        0, …, k - 1 with `shape=(k, n)`, for a softmax.
     m
         Number of trees.
     alpha, beta
         A node of depth d splits with the probability alpha (1 + d)^-beta.
     response
-        "constant": each leaf has one value.
+        "constant": each leaf has one value. "linear": the value of a leaf is a line in the covariate that the node
+        above splits by. "mix": each leaf has either, with equal probability.
     split_prior
-        Weight of each column as one that nodes split by; equal ones if not given.
+        Weight of each column as one that nodes split by; equal ones if not given. "sparse": weights are learnt with a
+        Dirichlet prior that prefers few columns (Linero, 2018).
     split_rules
         A rule for each column, or a dictionary by name of column: `pm.bart.ContinuousSplit`, `pm.bart.OneHotSplit` or
         `pm.bart.SubsetSplit`. By default categories without an order of a data frame have subsets, all else cuts.
     separate_trees
         Whether each row of a matrix of functions, `shape=(k, n)`, has trees of its own; they share them otherwise.
+    monotone
+        1 for a column with which the function rises, -1 for one with which it falls, 0 for others: a list, or a
+        dictionary by name of column.
+    leaf_sd
+        Standard deviation of a leaf. By default that of `Y` divided by sqrt(m) is the usual one, and its variance is
+        learnt, with the prior InverseGamma(3, usual variance / 2).
+
+    References
+    ----------
+    Chipman, George, McCulloch: BART: Bayesian Additive Regression Trees (2010). Linero: Bayesian Regression Trees for
+    High-Dimensional Prediction and Variable Selection (2018). Chipman, George, McCulloch, Shively: mBART:
+    Multidimensional Monotone BART (2022).
 
     Examples
     --------
@@ -159,7 +152,8 @@ class BART(Continuous):
     X = parameter(Covariates(), nan_check=False)
     forest: Forest = static(lambda title, name, given: given)
     support = real_vector
-    arguments = ("X", "Y", "m", "alpha", "beta", "response", "split_rules", "split_prior", "separate_trees")
+    arguments = ("X", "Y", "m", "alpha", "beta", "response", "split_rules", "split_prior", "separate_trees",
+                 "monotone", "leaf_sd")  # fmt: skip
 
     @classmethod
     def dist(  # type: ignore[override]  # what is given besides covariates
@@ -173,6 +167,8 @@ class BART(Continuous):
         split_rules: Any = None,
         split_prior: Any = None,
         separate_trees: bool = False,
+        monotone: Any = None,
+        leaf_sd: float | None = None,
         shape: Any = None,
         size: Any = None,
         **unknown: Any,
@@ -189,18 +185,25 @@ class BART(Continuous):
             raise ParameterError(f"BART: `alpha` must lie between 0 and 1, got {alpha!r}.")
         if not 0.0 <= beta < math.inf:
             raise ParameterError(f"BART: `beta` must be a number >= 0, got {beta!r}.")
-        offset, scale = _scale(Y, int(m))
-        settings = Forest(
-            int(m), float(alpha), float(beta), offset, scale,
-            _kinds(split_rules, columns, kinds, categories), _weights(split_prior, columns), columns, categories,
-            bool(separate_trees),
-        )  # fmt: skip
-        node = as_tensor(covariates)
         if shape is not None and not isinstance(shape, list | tuple):
             shape = (shape,)
         if shape is not None and len(shape) > 2:
             raise ShapeError(f"BART: `shape` must be (n,) or (k, n) for n rows of `X`, got {tuple(shape)}.")
-        return cls.variable([node], shape, size, [settings])
+        offset, scale = _scale(Y, int(m), shape[0] if shape is not None and len(shape) == 2 else 2)
+        if leaf_sd is not None and not 0.0 < leaf_sd < math.inf:
+            raise ParameterError(f"BART: `leaf_sd`, the standard deviation of a leaf, must be > 0, got {leaf_sd!r}.")
+        chosen = _kinds(split_rules, columns, kinds, categories)
+        sparse = isinstance(split_prior, str)
+        if sparse and split_prior != "sparse":
+            raise ParameterError(f'BART: `split_prior` takes weights or "sparse", got {split_prior!r}.')
+        lines = LEAVES.index(response)
+        centres, spreads = _standards(covariates) if lines else ((), ())
+        settings = Forest(
+            int(m), float(alpha), float(beta), offset, scale if leaf_sd is None else float(leaf_sd), leaf_sd is None,
+            chosen, _weights(None if sparse else split_prior, columns), sparse, columns, categories,
+            bool(separate_trees), lines, _orders(monotone, columns, chosen, response), centres, spreads,
+        )  # fmt: skip
+        return cls.variable([as_tensor(covariates)], shape, size, [settings])
 
     def event_shape(self) -> Shape:
         return (self.X.static_shape[0],)
@@ -228,15 +231,10 @@ def _refuse(unknown: dict[str, Any], response: str) -> None:
     if unknown:
         raise TypeError(
             f"BART has no argument `{next(iter(unknown))}`; it takes X, Y, m, alpha, beta, response, split_rules, "
-            "split_prior, separate_trees, and shape or dims."
+            "split_prior, separate_trees, monotone, leaf_sd, and shape or dims."
         )
-    if response not in ("constant", "linear", "mix"):
-        raise ParameterError(f'BART: `response` must be "constant", got {response!r}.')
-    if response != "constant":
-        raise ParameterError(
-            f'BART: leaves with lines, `response="{response}"`, are not available; leave `response` out, and raise '
-            "`m`: a sum of more trees follows lines with smaller steps."
-        )
+    if response not in LEAVES:
+        raise ParameterError(f'BART: `response` must be "constant", "linear" or "mix", got {response!r}.')
 
 
 def table(X: Any) -> tuple[Any, tuple[str, ...], tuple[tuple[Any, ...] | None, ...], list[int]]:
@@ -316,13 +314,13 @@ def _check_covariates(X: Array) -> None:
         raise ParameterError(f"BART: column {column} of `X` has no values at all; leave it out.")
 
 
-def _scale(Y: Any, m: int) -> tuple[float, float]:
-    """Mean of the sum, and standard deviation of a leaf, as pymc-bart sets them."""
+def _scale(Y: Any, m: int, classes: Any) -> tuple[float, float]:
+    """Mean of the sum, and usual standard deviation of a leaf; those of pymc-bart, but for more than two classes."""
     values = np.asarray(Y.eval() if isinstance(Y, Node) else Y, float)
     if not values.size or not np.isfinite(values).any():
         raise ParameterError("BART: `Y` has no finite values; it is the response, and sets the scale of the prior.")
     finite = values[np.isfinite(values)]
-    if np.isin(finite, (0.0, 1.0)).all():
+    if np.isin(finite, np.arange(max(2, int(classes)) if isinstance(classes, int | np.integer) else 2)).all():
         return 0.0, 3.0 / math.sqrt(m)
     spread = float(finite.std())
     return float(finite.mean()), (spread if spread > 0.0 else 1.0) / math.sqrt(m)
@@ -363,6 +361,46 @@ def _kind(rule: Any) -> int:
     return known
 
 
+def _orders(given: Any, columns: Sequence[str], kinds: Sequence[int], response: str) -> tuple[int, ...]:
+    """Of each column: 1 where the function rises with it, -1 where it falls, 0 elsewhere."""
+    if given is None:
+        return (0,) * len(columns)
+    if isinstance(given, dict):
+        if unknown := [name for name in given if str(name) not in columns]:
+            raise ParameterError(f"BART: `monotone` names {unknown}; the columns are {list(columns)}.")
+        named = {str(name): order for name, order in given.items()}
+        given = [named.get(name, 0) for name in columns]
+    orders = list(given) if isinstance(given, list | tuple | np.ndarray) else []
+    if len(orders) != len(columns) or any(order not in (-1, 0, 1) for order in orders):
+        raise ParameterError(
+            f"BART: `monotone` takes 1, -1 or 0 for each of {len(columns)} columns, or a dictionary of them by name of "
+            f"column; got {given!r}."
+        )
+    for name, order, kind in zip(columns, orders, kinds, strict=True):
+        if order and kind != CONTINUOUS:
+            raise ParameterError(
+                f"BART: `monotone` wants order in column `{name}`, which has categories without one; make it an "
+                "ordered categorical of pandas, or give it pm.bart.ContinuousSplit in `split_rules`."
+            )
+    if any(orders) and response != "constant":
+        raise ParameterError(
+            f'BART: `monotone` needs leaves with constants, and got `response="{response}"`; leave `response` out.'
+        )
+    return tuple(int(order) for order in orders)
+
+
+def _standards(covariates: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and spread of each column; the spread is 1 where there is none."""
+    known = np.asarray(covariates.eval() if isinstance(covariates, Node) else covariates, float)
+    centres, spreads = [], []
+    for column in known.T:
+        present = column[np.isfinite(column)]
+        centres.append(float(present.mean()) if present.size else 0.0)
+        spread = float(present.std()) if present.size else 0.0
+        spreads.append(spread if spread > 0.0 else 1.0)
+    return tuple(centres), tuple(spreads)
+
+
 def _weights(given: Any, columns: Sequence[str]) -> tuple[float, ...]:
     if given is None:
         return (1.0 / len(columns),) * len(columns)
@@ -373,148 +411,3 @@ def _weights(given: Any, columns: Sequence[str]) -> tuple[float, ...]:
             f"{given!r}."
         )
     return tuple((weights / weights.sum()).tolist())
-
-
-# ---- covariates in whole numbers
-
-
-class Coded(Record, eq=False):
-    """Covariates in whole numbers.
-
-    `codes`: int64 (column, row): how many cuts lie below a value, or the number of its category; -1 where it is
-        missing.
-    `levels`: number of values per column.
-    `cuts`: where cuts lie; empty for categories.
-    """
-
-    codes: Array
-    levels: tuple[int, ...]
-    cuts: tuple[Array, ...]
-
-
-def coded(forest: Forest, X: Array) -> Coded:
-    """Covariates in whole numbers, with cuts between their values."""
-    codes = np.full(X.T.shape, -1, np.int64)
-    levels, cuts = [], []
-    for place, kind in enumerate(forest.kinds):
-        values = np.asarray(X[:, place], float)
-        present = ~np.isnan(values)
-        if kind == CONTINUOUS:
-            own = cut_points(values[present])
-            codes[place, present] = np.searchsorted(own, values[present], side="left")
-            levels.append(len(own) + 1)
-            cuts.append(own)
-        else:
-            check_categories(forest, place, values[present])
-            codes[place, present] = values[present].astype(np.int64)
-            levels.append(int(codes[place].max()) + 1)
-            cuts.append(np.zeros(0))
-    return Coded(codes, tuple(levels), tuple(cuts))
-
-
-def check_categories(forest: Forest, place: int, values: Array) -> None:
-    """Raise ParameterError for numbers that are none of categories."""
-    if ((values != np.floor(values)) | (values < 0) | (values >= MOST_CATEGORIES)).any():
-        raise ParameterError(
-            f"BART: column `{forest.columns[place]}` has a rule for categories, which are the whole numbers from 0 to "
-            f"{MOST_CATEGORIES - 1}; got {values[:5].tolist()}."
-        )
-
-
-def cut_points(values: Array) -> Array:
-    """Cuts between different values: between all of them, or at quantiles of many. Their lowest bits are zero."""
-    different = np.unique(values)
-    if len(different) > MOST_CUTS + 1:
-        ordered = np.sort(values)
-        places = np.linspace(0, len(ordered) - 1, MOST_CUTS + 2)[1:-1].astype(int)
-        below = np.unique(ordered[places])
-        above = different[np.minimum(np.searchsorted(different, below, side="right"), len(different) - 1)]
-    else:
-        below, above = different[:-1], different[1:]
-    middle = np.where(below == above, below, below + 0.5 * (above - below))
-    cuts = (middle.view(np.int64) & ~np.int64(TAG)).view(np.float64)
-    apart = (cuts >= below) & (cuts < above)  # else they are closer than the bits that are kept
-    found: Array = np.unique(cuts[apart])
-    return found
-
-
-# ---- draws of the prior
-
-
-def prior_draws(forest: Forest, X: Array, count: int, rng: np.random.Generator) -> Array:
-    """Functions drawn from the prior, at the rows, (count, rows)."""
-    known = coded(forest, X)
-    found = np.full((count, len(X)), forest.offset)
-    shared = not forest.separate
-    for _ in range(forest.m):
-        leaves = None
-        for k in range(count):
-            if leaves is None or not shared:
-                leaves = _prior_leaves(forest, known, rng)
-            values = rng.normal(0.0, forest.scale, int(leaves.max()) + 1)
-            found[k] += values[leaves]
-    return found
-
-
-def _prior_leaves(forest: Forest, known: Coded, rng: np.random.Generator) -> Array:
-    """The leaf of each row in a tree of the prior, whose leaves all have rows."""
-    while True:
-        leaves = np.zeros(known.codes.shape[1], np.int64)
-        ranges = [(0, levels - 1) for levels in known.levels]
-        masks = [(1 << min(levels, 62)) - 1 for levels in known.levels]
-        if _grown(forest, known, rng, leaves, np.arange(len(leaves)), ranges, masks, 0, [0]):
-            return leaves
-
-
-def _grown(
-    forest: Forest,
-    known: Coded,
-    rng: np.random.Generator,
-    leaves: Array,
-    rows: Array,
-    ranges: list[tuple[int, int]],
-    masks: list[int],
-    depth: int,
-    count: list[int],
-) -> bool:
-    """Number the leaves of these rows; False where one is empty."""
-    if not len(rows):
-        return False
-    able = np.array(
-        [
-            high > low if kind == CONTINUOUS else mask.bit_count() > 1
-            for kind, (low, high), mask in zip(forest.kinds, ranges, masks, strict=True)
-        ]
-    )
-    weights = np.asarray(forest.weights) * able
-    if not weights.sum() or rng.random() >= forest.split_level(depth):
-        leaves[rows] = count[0]
-        count[0] += 1
-        return True
-    column = int(rng.choice(len(weights), p=weights / weights.sum()))
-    codes = known.codes[column, rows]
-    (low, high), mask, kind = ranges[column], masks[column], forest.kinds[column]
-    if kind == CONTINUOUS:
-        cut = int(rng.integers(low, high))
-        goes = codes <= cut
-        sides = ((low, cut), mask), ((cut + 1, high), mask)
-    else:
-        present = [c for c in range(mask.bit_length()) if mask >> c & 1]
-        if kind == ONE_HOT:
-            own = 1 << int(rng.choice(present))
-        else:
-            own = 0
-            while own in (0, mask):
-                own = sum(1 << c for c in present if rng.random() < 0.5)
-        goes = np.array([own >> int(c) & 1 for c in codes], bool)
-        sides = ((low, high), mask & own), ((low, high), mask & ~own)
-    if (known.codes[column] < 0).any():
-        goes = np.where(codes < 0, rng.random() < 0.5, goes)
-    else:
-        goes = goes.astype(bool)
-    for rest, (own_range, own_mask) in zip((rows[goes], rows[~goes]), sides, strict=True):
-        new_ranges, new_masks = list(ranges), list(masks)
-        new_ranges[column], new_masks[column] = own_range, own_mask
-        if not _grown(forest, known, rng, leaves, rest, new_ranges, new_masks, depth + 1, count):
-            return False
-    return True

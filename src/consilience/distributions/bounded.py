@@ -54,14 +54,9 @@ from consilience.ops.shape import concatenate, expand_dims
 class TruncatedNormal(Continuous):
     """Normal variable known to lie between two bounds: the normal density over the mass between them.
 
-    Parameters
-    ----------
-    mu
-        Mean of the normal variable, in the unit of x.
-    sigma
-        Its standard deviation > 0, or tau = 1 / sigma^2.
-    lower, upper
-        Bounds, lower < upper; infinite, or None, for no bound.
+    mu: Mean of the normal variable, in the unit of x.
+    sigma: Its standard deviation > 0, or tau = 1 / sigma^2.
+    lower, upper: Bounds, lower < upper; infinite, or None, for no bound.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -128,12 +123,8 @@ class TruncatedNormal(Continuous):
 class Triangular(Continuous):
     """Density that rises linearly to the mode and falls linearly from there: 2 / (upper - lower) at the mode.
 
-    Parameters
-    ----------
-    lower, upper
-        Bounds in the unit of x, lower < upper.
-    c
-        Mode, lower <= c <= upper.
+    lower, upper: Bounds in the unit of x, lower < upper.
+    c: Mode, lower <= c <= upper.
     """
 
     lower = parameter(real, default=0.0, nan_check=False)
@@ -185,12 +176,8 @@ class Triangular(Continuous):
 class Interpolated(Continuous):
     """Density that is linear between given points and 0 outside, divided by its integral.
 
-    Parameters
-    ----------
-    x_points
-        Increasing places, at least 2, in the unit of x.
-    pdf_points
-        Heights >= 0 of the density there, up to a common factor; not all 0.
+    x_points: Increasing places, at least 2, in the unit of x.
+    pdf_points: Heights >= 0 of the density there, up to a common factor; not all 0.
     """
 
     x_points = parameter(ordered)

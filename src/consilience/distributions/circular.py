@@ -38,12 +38,8 @@ from consilience.ops.random import draw
 class VonMises(Continuous):
     """Normal variable's counterpart on the circle: exp(kappa cos(x - mu)) / (2 pi I_0(kappa)), -pi <= x <= pi.
 
-    Parameters
-    ----------
-    mu
-        Mean direction in radians, any number; it counts modulo 2 pi.
-    kappa
-        Concentration > 0: far above 1 almost normal, of variance 1 / kappa.
+    mu: Mean direction in radians, any number; it counts modulo 2 pi.
+    kappa: Concentration > 0: far above 1 almost normal, of variance 1 / kappa.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)

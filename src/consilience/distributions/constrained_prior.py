@@ -35,42 +35,17 @@ def find_constrained_prior(
 ) -> dict[str, float]:
     """Parameters with which a distribution has the probability `mass` between `lower` and `upper`.
 
-    Parameters
-    ----------
-    distribution : type
-        Such as `pm.Gamma`; it needs a log CDF.
-    lower : float
-        Lower end of the interval.
-    upper : float
-        Upper end of the interval.
-    init_guess : mapping of str to float
-        Parameters to be found, with values to begin at.
-    mass : float, default 0.95
-        Probability between the bounds, between 0 and 1.
-    fixed_params : mapping of str to float, optional
-        The other parameters.
-    mass_below_lower : float, optional
-        Probability below `lower`; by default half of what is left, but left open for one parameter.
-    **options : object
-        For `scipy.optimize.least_squares`.
-
-    Returns
-    -------
-    dict of str to float
-        All parameters by name, so that `pm.Gamma("x", **result)` has that mass there.
-
-    Raises
-    ------
-    ValueError
-        For bounds or masses without meaning, or where no such parameters are found.
-
-    See Also
-    --------
-    icdf : The quantile of a probability.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    distribution: Such as `pm.Gamma`; it needs a log CDF.
+    lower: Lower end of the interval.
+    upper: Upper end of the interval.
+    init_guess: Parameters to be found, with values to begin at.
+    mass: Probability between the bounds, between 0 and 1.
+    fixed_params: The other parameters.
+    mass_below_lower: Probability below `lower`; by default half of what is left, but left open for one parameter.
+    **options: For `scipy.optimize.least_squares`.
+    Returns: All parameters by name, so that `pm.Gamma("x", **result)` has that mass there.
+    Raises ValueError: For bounds or masses without meaning, or where no such parameters are found.
+    See icdf: The quantile of a probability.
     >>> found = pm.find_constrained_prior(pm.Normal, 0.0, 2.0, init_guess={"mu": 1.0, "sigma": 1.0})
     >>> sorted(found)
     ['mu', 'sigma']

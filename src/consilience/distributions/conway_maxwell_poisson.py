@@ -44,12 +44,8 @@ class ConwayMaxwellPoisson(Discrete):
     R. W. Conway and W. L. Maxwell (1962); G. Shmueli and others (2005). For nu = 1 Poisson, below 1 more dispersed (for
     nu near 0 geometric), above 1 less (for great nu 0 or 1).
 
-    Parameters
-    ----------
-    lam
-        Rate > 0; or mu = lam^(1 / nu), the count next to which the mass is largest.
-    nu
-        Power > 0 of the factorials.
+    lam: Rate > 0; or mu = lam^(1 / nu), the count next to which the mass is largest.
+    nu: Power > 0 of the factorials.
     """
 
     lam = parameter(positive)

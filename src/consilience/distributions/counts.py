@@ -58,10 +58,7 @@ from consilience.ops.shape import Iota, broadcast_to, expand_dims, length_of
 class Bernoulli(Discrete):
     """Success (1) or failure (0): p^x (1 - p)^(1-x).
 
-    Parameters
-    ----------
-    p
-        Probability of success, or logit_p = log(p / (1 - p)).
+    p: Probability of success, or logit_p = log(p / (1 - p)).
     """
 
     p = parameter(unit_interval)
@@ -105,12 +102,8 @@ class LogitBernoulli(Bernoulli, parameterization=True):
 class Binomial(Discrete):
     """Successes among n independent trials: C(n, x) p^x (1 - p)^(n-x).
 
-    Parameters
-    ----------
-    n
-        Number of trials, whole, >= 0.
-    p
-        Probability of success, or logit_p = log(p / (1 - p)).
+    n: Number of trials, whole, >= 0.
+    p: Probability of success, or logit_p = log(p / (1 - p)).
     """
 
     n = parameter(natural)
@@ -165,10 +158,7 @@ class LogitBinomial(Binomial, parameterization=True):
 class Poisson(Discrete):
     """Number of independent events: mu^x exp(-mu) / x!.
 
-    Parameters
-    ----------
-    mu
-        Expected number, >= 0.
+    mu: Expected number, >= 0.
     """
 
     mu = parameter(nonnegative)
@@ -204,12 +194,8 @@ class NegativeBinomial(Discrete):
 
     C(x + alpha - 1, x) (alpha / (mu + alpha))^alpha (mu / (mu + alpha))^x
 
-    Parameters
-    ----------
-    mu
-        Expected number, >= 0, or p, the probability of success in (0, 1].
-    alpha
-        Shape of the gamma distribution > 0, or n, the number of successes (the same number).
+    mu: Expected number, >= 0, or p, the probability of success in (0, 1].
+    alpha: Shape of the gamma distribution > 0, or n, the number of successes (the same number).
     """
 
     mu = parameter(nonnegative)
@@ -269,10 +255,7 @@ class NegativeBinomial(Discrete):
 class Categorical(Discrete):
     """Number of one of n categories, 0 to n - 1: mass p[x].
 
-    Parameters
-    ----------
-    p
-        Probabilities, shape (..., n), sum 1; or logit_p, their logarithms up to a constant.
+    p: Probabilities, shape (..., n), sum 1; or logit_p, their logarithms up to a constant.
     """
 
     p = parameter(simplex)

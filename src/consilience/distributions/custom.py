@@ -47,36 +47,24 @@ class Formulas(Record):
 class CustomDist(UnnamedParameters):
     """A distribution given by functions of graphs.
 
-    Parameters
-    ----------
-    logp : callable, optional
-        Function (value, *parameters) -> log density, one number per event, or sums of these over some axes: one number
-        per row of a matrix, or a scalar for the whole variable.
-    logcdf : callable, optional
-        Function (value, *parameters) -> log P(X <= value), one number per event.
-    dist : callable, optional
-        Function (*parameters, size) -> an expression of random variables made by `....dist(..., size=size)`, from which
-        density, draws and support follow. The density is that of the result given the parameters, whatever these are,
-        and given variables of the model that the function uses besides. With `logp`, the density is that function's
-        on all numbers, and draws alone follow. The expression may be the result of `pm.scan` whose step draws: each
-        step's draws, given what the steps before returned.
-    numeric_inverse : bool, default False
-        Whether the density of `dist` may invert monotone functions numerically, as for `logp`.
-    random : callable, optional
-        Function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the methods of NumPy's
-        generator, and is a random key for the functions of `pt.random`.
-    support_point : callable, optional
-        Function (*parameters) -> a value from which sampling may start; 0 if not given.
-    signature : str, optional
-        Core axes of parameters and events such as "(n),(n,n)->(n)"; all scalars if not given.
-    ndim_supp : int, optional
-        Rank of an event, in place of `signature`; vectors then need `shape`.
-    ndims_params : sequence of int, optional
-        Ranks of the parameters, in place of `signature`.
-    dtype : str, default 'float64'
-        Element type; int64 makes the distribution discrete.
-    class_name : str, default 'CustomDist'
-        Name for messages.
+    logp (callable, optional): Function (value, *parameters) -> log density, one number per event, or sums of these over
+        some axes: one number per row of a matrix, or a scalar for the whole variable.
+    logcdf (callable, optional): Function (value, *parameters) -> log P(X <= value), one number per event.
+    dist (callable, optional): Function (*parameters, size) -> an expression of random variables made by `....dist(...,
+        size=size)`, from which density, draws and support follow. The density is that of the result given the
+        parameters, whatever these are, and given variables of the model that the function uses besides. With `logp`,
+        the density is that function's on all numbers, and draws alone follow. The expression may be the result of
+        `pm.scan` whose step draws: each step's draws, given what the steps before returned.
+    numeric_inverse (bool, default False): Whether the density of `dist` may invert monotone functions numerically, as
+        for `logp`.
+    random (callable, optional): Function (*parameters, rng, size) -> draws of shape `size`, as a graph; `rng` has the
+        methods of NumPy's generator, and is a random key for the functions of `pt.random`.
+    support_point (callable, optional): Function (*parameters) -> a value from which sampling may start; 0 if not given.
+    signature (str, optional): Core axes of parameters and events such as "(n),(n,n)->(n)"; all scalars if not given.
+    ndim_supp (int, optional): Rank of an event, in place of `signature`; vectors then need `shape`.
+    ndims_params (sequence of int, optional): Ranks of the parameters, in place of `signature`.
+    dtype (str, default 'float64'): Element type; int64 makes the distribution discrete.
+    class_name (str, default 'CustomDist'): Name for messages.
 
     Notes
     -----
@@ -86,6 +74,7 @@ class CustomDist(UnnamedParameters):
 
     A series that a loop draws is one event, with one log density for all its steps. What its step draws must follow
     from what it returns: return it, or make it a variable of the model. `pm.forecast` goes on from the last step.
+
 
     Examples
     --------

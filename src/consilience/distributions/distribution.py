@@ -214,44 +214,21 @@ class Distribution(metaclass=DistributionType):
     ) -> Node:
         """A variable of the model whose `with` block this is.
 
-        Parameters
-        ----------
-        name : str
-            Unique in the model.
-        *parameters : TensorLike
-            Parameters of the distribution, in PyMC's order and names.
-        observed : array_like, optional
-            Data: the variable is conditioned on them.
-        dims : str or sequence of str, optional
-            Names of its axes; their lengths come from the model's coords.
-        shape, size : int or sequence of int, optional
-            Its shape, or its shape without the axes of one event.
-        transform : Transform, optional
-            Extra map to unconstrained space (after the default one); None for no map at all.
-        default_transform : Transform, optional
-            None drops the default map.
-        initval : array_like or str, optional
-            Starting value, or "support_point" or "prior".
-        total_size : int or sequence of int, optional
-            Size of the full data of which `observed` is a batch.
-        **named : TensorLike
-            Parameters of the distribution, in PyMC's order and names.
-
-        Returns
-        -------
-        TensorVariable
-            The node to be used in further expressions.
-
-        Raises
-        ------
-        ModelError
-            Outside a model.
-        TypeError
-            For wrong combinations of parameters.
-        ParameterError
-            For constants out of range.
-        ShapeError
-            Where shapes do not fit.
+        name: Unique in the model.
+        *parameters (TensorLike): Parameters of the distribution, in PyMC's order and names.
+        observed (array_like): Data: the variable is conditioned on them.
+        dims (str or sequence of str): Names of its axes; their lengths come from the model's coords.
+        shape, size (int or sequence of int): Its shape, or its shape without the axes of one event.
+        transform (Transform): Extra map to unconstrained space (after the default one); None for no map at all.
+        default_transform (Transform): None drops the default map.
+        initval (array_like or str): Starting value, or "support_point" or "prior".
+        total_size (int or sequence of int): Size of the full data of which `observed` is a batch.
+        **named (TensorLike): Parameters of the distribution, in PyMC's order and names.
+        Returns: The node to be used in further expressions.
+        Raises ModelError: Outside a model.
+        Raises TypeError: For wrong combinations of parameters.
+        Raises ParameterError: For constants out of range.
+        Raises ShapeError: Where shapes do not fit.
         """
         if not isinstance(name, str):
             raise TypeError(

@@ -1,6 +1,7 @@
 """Docstrings of distributions, made when they are asked for: `help(pm.Normal)`, Shift-Tab, the pages of the reference.
 
-In: the docstring of a class (a summary, a word for each parameter) and its declarations, and the tables of this file.
+In: the docstring of a class (a summary, a word for each parameter, in the shorter form of `names.shared_parameters`),
+its declarations, and the tables of this file.
 Out: the whole in numpydoc's form: types, ranges, defaults, the keywords of all distributions, support, moments,
 sources, an example.
 """
@@ -19,6 +20,7 @@ from consilience.distributions.distribution import Distribution
 from consilience.distributions.examples import EXAMPLES, WITH_DIMS, with_dims
 from consilience.distributions.moment_rows import MOMENTS
 from consilience.distributions.parameters import DistributionParameter, StaticParameter, signatures
+from consilience.names.shared_parameters import in_sections
 
 COMMON: Final = {
     "name": ("str", "Name of the variable, unique in the model. `{name}.dist(...)` takes none."),
@@ -90,8 +92,8 @@ def documented(
     own = vars(cls).get("__doc__")
     if own is None or not cls.__module__.startswith("consilience."):
         return own
-    told = sections(own)
     shown = inspect.signature(cls) if signature is None else signature
+    told = sections(in_sections(inspect.cleandoc(own), {"Returns", *inspect.signature(cls).parameters}, None, {}))
     written = entries(told.get("Parameters", ""))
     lines = [told[""], "", *_section("Parameters", _parameters(cls, shown, written))]
     lines += ["", *_section("Returns", [NAMED if named else told.get("Returns") or made])]

@@ -41,34 +41,16 @@ def draw(
 ) -> Any:
     """Draw from random variables outside a model fit, or from expressions of them.
 
-    Parameters
-    ----------
-    vars : TensorVariable or sequence of TensorVariable
-        Variables to draw. Several variables are drawn jointly.
-    draws : int, default 1
-        Number of draws. For more than one, results have a leading axis of this length.
-    random_seed : int, sequence of int or Generator, optional
-        Seed: an integer, integers, or a random generator of NumPy; a fresh seed by default.
-    mode : str or Mode, optional
-        Accepted for PyMC's sake, without effect.
-    backend : str, optional
-        Accepted for PyMC's sake, without effect.
-    compile_kwargs : object, optional
-        Accepted for PyMC's sake, without effect.
-
-    Returns
-    -------
-    object
-        An array, or a list of arrays for several variables.
-
-    See Also
-    --------
-    sample_prior_predictive : Draw all variables from the prior.
-    logp : Log density (or log mass) at a value.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    vars: Variables to draw. Several variables are drawn jointly.
+    draws: Number of draws. For more than one, results have a leading axis of this length.
+    random_seed (int, sequence of int or Generator): Seed: an integer, integers, or a random generator of NumPy; a fresh
+        seed by default.
+    mode (str or Mode): Accepted for PyMC's sake, without effect.
+    backend: Accepted for PyMC's sake, without effect.
+    compile_kwargs: Accepted for PyMC's sake, without effect.
+    Returns: An array, or a list of arrays for several variables.
+    See sample_prior_predictive: Draw all variables from the prior.
+    See logp: Log density (or log mass) at a value.
     >>> pm.draw(pm.Normal.dist(0.0, 1.0), draws=3, random_seed=1).shape
     (3,)
     """

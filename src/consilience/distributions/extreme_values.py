@@ -43,12 +43,8 @@ from consilience.ops.random import draw
 class Gumbel(Continuous):
     """Greatest of many values with light tails: exp(-z - exp(-z)) / beta, z = (x - mu) / beta.
 
-    Parameters
-    ----------
-    mu
-        Mode, in the unit of x.
-    beta
-        Scale > 0.
+    mu: Mode, in the unit of x.
+    beta: Scale > 0.
     """
 
     mu = parameter(real, nan_check=False)
@@ -81,12 +77,8 @@ class Gumbel(Continuous):
 class Weibull(Continuous):
     """Waiting times with a rate that is a power of time: alpha x^(alpha-1) / beta^alpha exp(-(x / beta)^alpha).
 
-    Parameters
-    ----------
-    alpha
-        Shape > 0.
-    beta
-        Scale > 0, in the unit of x.
+    alpha: Shape > 0.
+    beta: Scale > 0, in the unit of x.
     """
 
     alpha = parameter(positive)
@@ -122,12 +114,8 @@ class Weibull(Continuous):
 class Frechet(Continuous):
     """Greatest of many values with heavy tails: alpha / sigma (x / sigma)^(-alpha-1) exp(-(x / sigma)^-alpha).
 
-    Parameters
-    ----------
-    alpha
-        Shape > 0; the mean exists above 1, the variance above 2.
-    sigma
-        Scale > 0, in the unit of x.
+    alpha: Shape > 0; the mean exists above 1, the variance above 2.
+    sigma: Scale > 0, in the unit of x.
     """
 
     alpha = parameter(positive)
@@ -175,14 +163,9 @@ class GeneralizedExtremeValue(Continuous):
     Gumbel at xi = 0 (t = exp(-z)), of Frechet's kind above, of reversed Weibull's kind below. The support is
     1 + xi z > 0.
 
-    Parameters
-    ----------
-    mu
-        Location, in the unit of x.
-    sigma
-        Scale > 0.
-    xi
-        Shape; the mean exists below 1, the variance below 1/2.
+    mu: Location, in the unit of x.
+    sigma: Scale > 0.
+    xi: Shape; the mean exists below 1, the variance below 1/2.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -277,14 +260,9 @@ class GeneralizedPareto(Continuous):
 
     Exponential at xi = 0. Below 0 the support ends at mu - sigma / xi.
 
-    Parameters
-    ----------
-    mu
-        Threshold, in the unit of x.
-    sigma
-        Scale > 0.
-    xi
-        Shape; the mean exists below 1, the variance below 1/2.
+    mu: Threshold, in the unit of x.
+    sigma: Scale > 0.
+    xi: Shape; the mean exists below 1, the variance below 1/2.
     """
 
     mu = parameter(real, default=0.0)
@@ -332,12 +310,8 @@ class GeneralizedPareto(Continuous):
 class Pareto(Continuous):
     """Power law above a threshold: alpha m^alpha / x^(alpha+1).
 
-    Parameters
-    ----------
-    alpha
-        Exponent > 0; the mean exists above 1, the variance above 2.
-    m
-        Threshold > 0, in the unit of x.
+    alpha: Exponent > 0; the mean exists above 1, the variance above 2.
+    m: Threshold > 0, in the unit of x.
     """
 
     alpha = parameter(positive)

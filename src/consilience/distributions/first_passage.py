@@ -31,14 +31,9 @@ from consilience.ops.random import draw, fold_in
 class Wald(Continuous):
     """Inverse Gaussian: sqrt(lam / (2 pi t^3)) exp(-lam (t - mu)^2 / (2 mu^2 t)), t = x - alpha.
 
-    Parameters
-    ----------
-    mu
-        Mean of t, > 0.
-    lam
-        Shape > 0, in the unit of x; or phi = lam / mu, in place of lam or of mu.
-    alpha
-        Shift, where the support begins.
+    mu: Mean of t, > 0.
+    lam: Shape > 0, in the unit of x; or phi = lam / mu, in place of lam or of mu.
+    alpha: Shift, where the support begins.
     """
 
     mu = parameter(positive)
@@ -103,12 +98,8 @@ class Wald(Continuous):
 class Levy(Continuous):
     """Passage times without drift: sqrt(c / (2 pi)) exp(-c / (2 t)) / t^(3/2), t = x - mu; neither mean nor variance.
 
-    Parameters
-    ----------
-    mu
-        Where the support begins, in the unit of x.
-    c
-        Scale > 0: c / t is the square of a standard normal variable.
+    mu: Where the support begins, in the unit of x.
+    c: Scale > 0: c / t is the square of a standard normal variable.
     """
 
     mu = parameter(real, default=0.0)

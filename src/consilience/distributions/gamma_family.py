@@ -35,10 +35,7 @@ from consilience.ops.random import draw, fold_in
 class ChiSquared(Gamma):
     """Sum of squares of nu standard normal variables: x^(nu/2-1) exp(-x/2) / (2^(nu/2) Gamma(nu/2)).
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > 0.
+    nu: Degrees of freedom > 0.
     """
 
     nu = parameter(positive)
@@ -49,10 +46,7 @@ class ChiSquared(Gamma):
 class InverseChiSquared(InverseGamma):
     """Reciprocal of a chi-squared variable: x^(-nu/2-1) exp(-1/(2x)) / (2^(nu/2) Gamma(nu/2)).
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > 0; the mean exists above 2, the variance above 4.
+    nu: Degrees of freedom > 0; the mean exists above 2, the variance above 4.
     """
 
     nu = parameter(positive)
@@ -63,12 +57,8 @@ class InverseChiSquared(InverseGamma):
 class ScaledInverseChiSquared(InverseGamma):
     """Scaled reciprocal of a chi-squared variable: x^(-nu/2-1) exp(-nu sigma^2 / (2x)) up to a constant.
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > 0; the mean exists above 2, the variance above 4.
-    sigma
-        Scale > 0: the square root of a typical x.
+    nu: Degrees of freedom > 0; the mean exists above 2, the variance above 4.
+    sigma: Scale > 0: the square root of a typical x.
     """
 
     nu = parameter(positive)
@@ -80,10 +70,7 @@ class ScaledInverseChiSquared(InverseGamma):
 class LogGamma(Continuous):
     """Logarithm of a gamma variable: beta^alpha exp(alpha x - beta exp(x)) / Gamma(alpha).
 
-    Parameters
-    ----------
-    alpha, beta
-        Shape and rate > 0 of exp(x).
+    alpha, beta: Shape and rate > 0 of exp(x).
     """
 
     alpha = parameter(positive)
@@ -121,14 +108,9 @@ class GeneralizedNormal(Continuous):
 
     Laplace at beta = 1, normal at beta = 2 with standard deviation alpha / sqrt(2), towards uniform above.
 
-    Parameters
-    ----------
-    mu
-        Mean, in the unit of x.
-    alpha
-        Scale > 0.
-    beta
-        Shape > 0.
+    mu: Mean, in the unit of x.
+    alpha: Scale > 0.
+    beta: Shape > 0.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)

@@ -137,12 +137,8 @@ class HurdleCounts(Hurdle, Discrete):
 class HurdlePoisson(HurdleCounts):
     """Zero, or else a Poisson count without its zeros: psi mu^x exp(-mu) / (x! (1 - exp(-mu))).
 
-    Parameters
-    ----------
-    psi
-        Probability of a positive count, in [0, 1].
-    mu
-        Expected number of the Poisson distribution > 0.
+    psi: Probability of a positive count, in [0, 1].
+    mu: Expected number of the Poisson distribution > 0.
     """
 
     psi = parameter(unit_interval)
@@ -158,14 +154,9 @@ class HurdlePoisson(HurdleCounts):
 class HurdleNegativeBinomial(HurdleCounts):
     """Zero, or else a negative binomial count without its zeros.
 
-    Parameters
-    ----------
-    psi
-        Probability of a positive count, in [0, 1].
-    mu
-        Expected number of the negative binomial distribution > 0, or p, the probability of success.
-    alpha
-        Shape of the gamma distribution > 0, or n, the number of successes.
+    psi: Probability of a positive count, in [0, 1].
+    mu: Expected number of the negative binomial distribution > 0, or p, the probability of success.
+    alpha: Shape of the gamma distribution > 0, or n, the number of successes.
     """
 
     psi = parameter(unit_interval)
@@ -184,12 +175,8 @@ class HurdleNegativeBinomial(HurdleCounts):
 class HurdleGamma(Hurdle, Continuous):
     """Zero, or else a gamma variable.
 
-    Parameters
-    ----------
-    psi
-        Probability of a positive number, in [0, 1].
-    alpha, beta
-        Shape and rate > 0, or mu and sigma, mean and standard deviation of the positive numbers.
+    psi: Probability of a positive number, in [0, 1].
+    alpha, beta: Shape and rate > 0, or mu and sigma, mean and standard deviation of the positive numbers.
     """
 
     psi = parameter(unit_interval)
@@ -206,14 +193,9 @@ class HurdleGamma(Hurdle, Continuous):
 class HurdleLogNormal(Hurdle, Continuous):
     """Zero, or else the exponential of a normal variable.
 
-    Parameters
-    ----------
-    psi
-        Probability of a positive number, in [0, 1].
-    mu
-        Mean of the logarithm of the positive numbers.
-    sigma
-        Its standard deviation > 0, or tau = 1 / sigma^2.
+    psi: Probability of a positive number, in [0, 1].
+    mu: Mean of the logarithm of the positive numbers.
+    sigma: Its standard deviation > 0, or tau = 1 / sigma^2.
     """
 
     psi = parameter(unit_interval)

@@ -33,16 +33,11 @@ from consilience.ops.shape import expand_dims, eye, moveaxis, reshape
 class KroneckerNormal(Continuous):
     """Normal vectors of covariance K_1 x K_2 x … + sigma^2 I (Kronecker products), by computations with each K_i alone.
 
-    Parameters
-    ----------
-    mu
-        Mean, shape (..., N), N the product of the numbers of rows; a number stands for equal means.
-    covs
-        The matrices K_i, in order; or chols, their lower Cholesky factors; or evds, pairs of their eigenvalues and
+    mu: Mean, shape (..., N), N the product of the numbers of rows; a number stands for equal means.
+    covs: The matrices K_i, in order; or chols, their lower Cholesky factors; or evds, pairs of their eigenvalues and
         matrices of eigenvectors, as `numpy.linalg.eigh` gives them.
-    sigma
-        Standard deviation of the noise >= 0, none by default; with noise, matrices that are not known when the variable
-        is made need `evds`: without it the variable is an `MvNormal` of the whole covariance.
+    sigma: Standard deviation of the noise >= 0, none by default; with noise, matrices that are not known when the
+        variable is made need `evds`: without it the variable is an `MvNormal` of the whole covariance.
     """
 
     mu = parameter(real_vector, nan_check=False)

@@ -34,16 +34,8 @@ class LKJCorr(Continuous):
     The density of L is with respect to its elements below the diagonal, whose rows are of length 1; that of R follows
     by the Jacobian, the product of L_ii^(n - i).
 
-    Parameters
-    ----------
-    n
-        Number of rows >= 2, known when the variable is made.
-    eta
-        > 0: at 1 all correlation matrices are equally likely, above it those near the identity.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    n: Number of rows >= 2, known when the variable is made.
+    eta: > 0: at 1 all correlation matrices are equally likely, above it those near the identity.
     >>> with pm.Model() as model:
     ...     L = pm.LKJCorr("L", n=3, eta=2.0)
     ...     R = pm.Deterministic("R", L @ L.T)
@@ -89,17 +81,11 @@ class LKJCholeskyCov(Continuous):
 
     The variable is the lower triangle of L row by row, a vector of n (n + 1) / 2 elements.
 
-    Parameters
-    ----------
-    eta
-        > 0: at 1 all correlation matrices are equally likely, above it those near the identity.
-    n
-        Number of rows >= 1, known when the variable is made.
-    sd_dist
-        Distribution of the standard deviations, `….dist(...)`: one for all, or n of them.
-    compute_corr
-        True (the default): the result is (L as a matrix, R, standard deviations), of which a model keeps the last two
-        as `<name>_corr` and `<name>_stds` unless `store_in_trace=False`; False: the vector.
+    eta: > 0: at 1 all correlation matrices are equally likely, above it those near the identity.
+    n: Number of rows >= 1, known when the variable is made.
+    sd_dist: Distribution of the standard deviations, `….dist(...)`: one for all, or n of them.
+    compute_corr: True (the default): the result is (L as a matrix, R, standard deviations), of which a model keeps the
+        last two as `<name>_corr` and `<name>_stds` unless `store_in_trace=False`; False: the vector.
     """
 
     eta = parameter(positive)

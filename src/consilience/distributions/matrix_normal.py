@@ -20,14 +20,9 @@ from consilience.ops.shape import expand_dims
 class MatrixNormal(Continuous):
     """Normal m x n matrices: the covariance of X_ij and X_kl is U_ik V_jl.
 
-    Parameters
-    ----------
-    mu
-        Mean, shape (..., m, n); a number or a vector stands for equal elements, or equal rows.
-    rowcov, rowchol
-        U, the covariance of rows, m x m, or its lower Cholesky factor.
-    colcov, colchol
-        V, the covariance of columns, n x n, or its lower Cholesky factor.
+    mu: Mean, shape (..., m, n); a number or a vector stands for equal elements, or equal rows.
+    rowcov, rowchol: U, the covariance of rows, m x m, or its lower Cholesky factor.
+    colcov, colchol: V, the covariance of columns, n x n, or its lower Cholesky factor.
     """
 
     mu = parameter(real_matrix, nan_check=False)

@@ -36,13 +36,9 @@ _ROUNDS: Final = 12
 class Mixture(Distribution):
     """Weighted mean of densities: sum_k w_k p_k(x).
 
-    Parameters
-    ----------
-    w
-        Weights >= 0 that sum to 1, shape (..., K).
-    comp_dists
-        K distributions of equal events, `[Normal.dist(0, 1), StudentT.dist(3)]`; or one whose last batch axis is that
-        of the components, `Normal.dist([0, 1], 1)`.
+    w: Weights >= 0 that sum to 1, shape (..., K).
+    comp_dists: K distributions of equal events, `[Normal.dist(0, 1), StudentT.dist(3)]`; or one whose last batch axis
+        is that of the components, `Normal.dist([0, 1], 1)`.
 
     Notes
     -----
@@ -271,16 +267,10 @@ def _last_axis_first(value: Node, event_rank: int, batch_rank: int) -> Node:
 class NormalMixture(Mixture):
     """Mixture of normal distributions: sum_k w_k N(x; mu_k, sigma_k).
 
-    Parameters
-    ----------
-    w : TensorLike
-        Weights >= 0 that sum to 1, shape (..., K).
-    mu : TensorLike, optional
-        Means, shape (..., K) or a number, in the unit of x.
-    sigma : TensorLike, optional
-        Standard deviations > 0, as mu; or tau = 1 / sigma^2.
-    tau : TensorLike, optional
-        Precision, 1 / sigma^2, in place of `sigma`.
+    w (TensorLike): Weights >= 0 that sum to 1, shape (..., K).
+    mu (TensorLike, optional): Means, shape (..., K) or a number, in the unit of x.
+    sigma (TensorLike, optional): Standard deviations > 0, as mu; or tau = 1 / sigma^2.
+    tau (TensorLike, optional): Precision, 1 / sigma^2, in place of `sigma`.
     """
 
     arguments = ("w", "mu", "sigma", "tau")

@@ -18,12 +18,8 @@ from consilience.ops.shape import broadcast_to, concatenate, expand_dims, reshap
 class Multinomial(Discrete):
     """Counts of the categories among n independent draws: n! prod p_i^x_i / x_i!.
 
-    Parameters
-    ----------
-    n
-        Number of draws, whole, >= 0.
-    p
-        Probabilities of the categories, shape (..., k), sum 1.
+    n: Number of draws, whole, >= 0.
+    p: Probabilities of the categories, shape (..., k), sum 1.
     """
 
     n = parameter(natural)
@@ -67,12 +63,8 @@ class DirichletMultinomial(Discrete):
 
     n! Gamma(A) / Gamma(n + A) prod Gamma(x_i + a_i) / (x_i! Gamma(a_i)), A = sum a_i
 
-    Parameters
-    ----------
-    n
-        Number of draws, whole, >= 0.
-    a
-        Concentrations > 0, shape (..., k).
+    n: Number of draws, whole, >= 0.
+    a: Concentrations > 0, shape (..., k).
     """
 
     n = parameter(natural)

@@ -84,12 +84,8 @@ class ByCovariance(Continuous):
 class MvNormal(ByCovariance):
     """Bell curve of vectors: exp(-(x - mu)' K^-1 (x - mu) / 2) / sqrt(det(2 pi K)).
 
-    Parameters
-    ----------
-    mu
-        Mean, shape (..., n); a number stands for equal means.
-    cov
-        Covariance K, shape (..., n, n), symmetric positive definite; or tau = K^-1; or chol, its lower triangular
+    mu: Mean, shape (..., n); a number stands for equal means.
+    cov: Covariance K, shape (..., n, n), symmetric positive definite; or tau = K^-1; or chol, its lower triangular
         Cholesky factor (upper triangular with lower=False).
     """
 

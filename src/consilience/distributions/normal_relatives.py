@@ -52,14 +52,9 @@ def _hazard(w: Node) -> Node:
 class SkewNormal(Continuous):
     """Normal bell curve with one half pressed down: 2 phi(z) Phi(alpha z) / sigma, z = (x - mu) / sigma.
 
-    Parameters
-    ----------
-    alpha
-        Skewness, any number; 0 is the normal distribution.
-    mu
-        Location, in the unit of x.
-    sigma
-        Scale > 0, or tau = 1 / sigma^2.
+    alpha: Skewness, any number; 0 is the normal distribution.
+    mu: Location, in the unit of x.
+    sigma: Scale > 0, or tau = 1 / sigma^2.
     """
 
     alpha = parameter(real, default=1.0)
@@ -127,14 +122,9 @@ class SkewNormal(Continuous):
 class ExGaussian(Continuous):
     """Sum of a normal and an exponential variable: exp((mu - x) / nu + sigma^2 / (2 nu^2)) Phi(z - sigma / nu) / nu.
 
-    Parameters
-    ----------
-    mu
-        Mean of the normal variable, in the unit of x.
-    sigma
-        Its standard deviation > 0; z = (x - mu) / sigma.
-    nu
-        Mean of the exponential variable, > 0.
+    mu: Mean of the normal variable, in the unit of x.
+    sigma: Its standard deviation > 0; z = (x - mu) / sigma.
+    nu: Mean of the exponential variable, > 0.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -191,12 +181,8 @@ class ExGaussian(Continuous):
 class Rice(Continuous):
     """Length of a vector of two normal coordinates: x / sigma^2 exp(-(x^2 + nu^2) / (2 sigma^2)) I_0(x nu / sigma^2).
 
-    Parameters
-    ----------
-    nu
-        Distance of the centre, >= 0, in the unit of x; or b = nu / sigma.
-    sigma
-        Standard deviation > 0 of each coordinate.
+    nu: Distance of the centre, >= 0, in the unit of x; or b = nu / sigma.
+    sigma: Standard deviation > 0 of each coordinate.
     """
 
     nu = parameter(nonnegative)

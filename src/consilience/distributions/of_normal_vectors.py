@@ -35,15 +35,10 @@ from consilience.ops.shape import Iota, expand_dims
 class MvStudentT(ByCovariance):
     """Vectors with heavy tails, (1 + (x - mu)' S^-1 (x - mu) / nu)^(-(nu + n) / 2) up to a constant.
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > 0; the mean exists above 1, the covariance nu / (nu - 2) S above 2.
-    mu
-        Location, shape (..., n); a number stands for equal elements.
-    scale
-        S, shape (..., n, n), symmetric positive definite (also called cov or Sigma); or tau = S^-1; or chol, its lower
-        triangular Cholesky factor (upper triangular with lower=False).
+    nu: Degrees of freedom > 0; the mean exists above 1, the covariance nu / (nu - 2) S above 2.
+    mu: Location, shape (..., n); a number stands for equal elements.
+    scale: S, shape (..., n, n), symmetric positive definite (also called cov or Sigma); or tau = S^-1; or chol, its
+        lower triangular Cholesky factor (upper triangular with lower=False).
     """
 
     nu = parameter(positive, nan_check=False)
@@ -106,12 +101,8 @@ class PrecisionMvStudentT(MvStudentT, parameterization=True):
 class MvLogNormal(ByCovariance):
     """Vectors of positive numbers whose logarithms are normal.
 
-    Parameters
-    ----------
-    mu
-        Mean of the logarithms, shape (..., n); a number stands for equal means.
-    cov
-        Covariance of the logarithms, shape (..., n, n), symmetric positive definite; or tau, its inverse; or chol, its
+    mu: Mean of the logarithms, shape (..., n); a number stands for equal means.
+    cov: Covariance of the logarithms, shape (..., n, n), symmetric positive definite; or tau, its inverse; or chol, its
         lower triangular Cholesky factor (upper triangular with lower=False).
     """
 

@@ -42,10 +42,7 @@ class WithProbabilities(Distribution):
     ) -> Node:
         """A variable of the model whose `with` block this is.
 
-        Parameters
-        ----------
-        compute_p : bool, default True
-            Whether the model keeps the probabilities as well, in a last axis of one element per category.
+        compute_p: Whether the model keeps the probabilities as well, in a last axis of one element per category.
 
         Notes
         -----
@@ -145,12 +142,8 @@ class OrderedCategories(WithProbabilities, Discrete):
 class OrderedLogistic(OrderedCategories):
     """Ordered categories of a logistic variable: P(X <= k) = 1 / (1 + exp(eta - cutpoints[k])).
 
-    Parameters
-    ----------
-    eta
-        Location of the hidden variable.
-    cutpoints
-        Increasing numbers, shape (..., K - 1) for K categories.
+    eta: Location of the hidden variable.
+    cutpoints: Increasing numbers, shape (..., K - 1) for K categories.
     """
 
     eta = parameter(real, nan_check=False)
@@ -172,14 +165,9 @@ class OrderedLogistic(OrderedCategories):
 class OrderedProbit(OrderedCategories):
     """Ordered categories of a normal variable: P(X <= k) = Phi((cutpoints[k] - eta) / sigma).
 
-    Parameters
-    ----------
-    eta
-        Mean of the hidden variable.
-    cutpoints
-        Increasing numbers, shape (..., K - 1) for K categories.
-    sigma
-        Standard deviation of the hidden variable > 0.
+    eta: Mean of the hidden variable.
+    cutpoints: Increasing numbers, shape (..., K - 1) for K categories.
+    sigma: Standard deviation of the hidden variable > 0.
     """
 
     eta = parameter(real, nan_check=False)
@@ -203,14 +191,9 @@ class OrderedProbit(OrderedCategories):
 class OrderedMultinomial(WithProbabilities, Multinomial):
     """Counts of ordered categories among n draws, with the probabilities of `OrderedLogistic`.
 
-    Parameters
-    ----------
-    eta
-        Location of the hidden variable.
-    cutpoints
-        Increasing numbers, shape (..., K - 1) for K categories.
-    n
-        Number of draws, whole, >= 0.
+    eta: Location of the hidden variable.
+    cutpoints: Increasing numbers, shape (..., K - 1) for K categories.
+    n: Number of draws, whole, >= 0.
     """
 
     eta = parameter(real, nan_check=False)

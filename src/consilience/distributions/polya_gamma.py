@@ -54,12 +54,8 @@ class PolyaGamma(Continuous):
     Density and tails are its inverse by the trapezoidal rule along a parabola through the saddle point: twelve digits
     of the density for h from 0.05 on and of the tails from 0.3 on, nine at 0.1, seven at 0.02.
 
-    Parameters
-    ----------
-    h
-        Shape > 0.
-    z
-        Tilt, any number.
+    h: Shape > 0.
+    z: Tilt, any number.
     """
 
     h = parameter(positive, default=1.0)

@@ -52,10 +52,7 @@ from consilience.ops.random import draw, fold_in
 class HalfNormal(Continuous):
     """Absolute value of a normal variable of mean 0: 2 exp(-x^2 / (2 sigma^2)) / (sigma sqrt(2 pi)).
 
-    Parameters
-    ----------
-    sigma
-        Standard deviation of the normal variable, > 0, or tau = 1 / sigma^2.
+    sigma: Standard deviation of the normal variable, > 0, or tau = 1 / sigma^2.
     """
 
     sigma = parameter(positive, default=1.0, nan_check=False)
@@ -94,10 +91,7 @@ class HalfNormal(Continuous):
 class HalfCauchy(Continuous):
     """Absolute value of a Cauchy variable around 0: 2 / (pi beta (1 + (x / beta)^2)); no mean.
 
-    Parameters
-    ----------
-    beta
-        Scale > 0: the median.
+    beta: Scale > 0: the median.
     """
 
     beta = parameter(positive, nan_check=False)
@@ -134,12 +128,8 @@ class HalfCauchy(Continuous):
 class HalfStudentT(Continuous):
     """Absolute value of Student's variable around 0: (1 + z^2 / nu)^(-(nu+1)/2) up to a constant, z = x / sigma.
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > 0; the mean exists above 1, the variance above 2.
-    sigma
-        Scale > 0, or lam = 1 / sigma^2.
+    nu: Degrees of freedom > 0; the mean exists above 1, the variance above 2.
+    sigma: Scale > 0, or lam = 1 / sigma^2.
     """
 
     nu = parameter(positive, nan_check=False)
@@ -191,10 +181,7 @@ class HalfStudentT(Continuous):
 class LogNormal(Continuous):
     """Exponential of a normal variable: exp(-(log x - mu)^2 / (2 sigma^2)) / (x sigma sqrt(2 pi)).
 
-    Parameters
-    ----------
-    mu, sigma
-        Mean and standard deviation > 0 of log x; or tau = 1 / sigma^2.
+    mu, sigma: Mean and standard deviation > 0 of log x; or tau = 1 / sigma^2.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -234,10 +221,7 @@ class LogNormal(Continuous):
 class Exponential(Continuous):
     """Waiting times without memory: lam exp(-lam x).
 
-    Parameters
-    ----------
-    lam
-        Rate > 0, or scale = 1 / lam, the mean.
+    lam: Rate > 0, or scale = 1 / lam, the mean.
     """
 
     lam = parameter(positive, default=1.0, nan_check=False)
@@ -283,10 +267,7 @@ def _with_tails(support: Constraint, shape: Node, rate: Node, reciprocal: bool) 
 class Gamma(Continuous):
     """Sums of waiting times: beta^alpha x^(alpha-1) exp(-beta x) / Gamma(alpha).
 
-    Parameters
-    ----------
-    alpha, beta
-        Shape and rate > 0, or mu and sigma, mean and standard deviation.
+    alpha, beta: Shape and rate > 0, or mu and sigma, mean and standard deviation.
     """
 
     alpha = parameter(positive)
@@ -334,10 +315,7 @@ class Gamma(Continuous):
 class InverseGamma(Continuous):
     """Reciprocal of a gamma variable: beta^alpha x^(-alpha-1) exp(-beta / x) / Gamma(alpha).
 
-    Parameters
-    ----------
-    alpha, beta
-        Shape and scale > 0, or mu and sigma, mean and standard deviation (then alpha > 2).
+    alpha, beta: Shape and scale > 0, or mu and sigma, mean and standard deviation (then alpha > 2).
     """
 
     alpha = parameter(positive)

@@ -44,12 +44,8 @@ from consilience.ops.random import draw, fold_in
 class Normal(Continuous):
     """Bell curve: exp(-(x - mu)^2 / (2 sigma^2)) / (sigma sqrt(2 pi)).
 
-    Parameters
-    ----------
-    mu
-        Mean, in the unit of x.
-    sigma
-        Standard deviation > 0, or tau = 1 / sigma^2, the precision.
+    mu: Mean, in the unit of x.
+    sigma: Standard deviation > 0, or tau = 1 / sigma^2, the precision.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -85,14 +81,9 @@ class Normal(Continuous):
 class StudentT(Continuous):
     """Bell curve with heavy tails, (1 + z^2 / nu)^(-(nu+1)/2) up to a constant, z = (x - mu) / sigma.
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > 0; the mean exists above 1, the variance above 2.
-    mu
-        Location, in the unit of x.
-    sigma
-        Scale > 0, not the standard deviation; or lam = 1 / sigma^2.
+    nu: Degrees of freedom > 0; the mean exists above 1, the variance above 2.
+    mu: Location, in the unit of x.
+    sigma: Scale > 0, not the standard deviation; or lam = 1 / sigma^2.
     """
 
     nu = parameter(positive, nan_check=False)
@@ -157,12 +148,8 @@ def log_student_tail(nu: Node, z: Node) -> Node:
 class Cauchy(Continuous):
     """Ratio of two normal variables: 1 / (pi beta (1 + ((x - alpha) / beta)^2)); neither mean nor variance.
 
-    Parameters
-    ----------
-    alpha
-        Median, in the unit of x.
-    beta
-        Scale > 0: half the distance between the quartiles.
+    alpha: Median, in the unit of x.
+    beta: Scale > 0: half the distance between the quartiles.
     """
 
     alpha = parameter(real, nan_check=False)
@@ -201,12 +188,8 @@ class Cauchy(Continuous):
 class Laplace(Continuous):
     """Two exponential tails back to back: exp(-|x - mu| / b) / (2 b).
 
-    Parameters
-    ----------
-    mu
-        Mean and median, in the unit of x.
-    b
-        Scale > 0: the mean distance from mu.
+    mu: Mean and median, in the unit of x.
+    b: Scale > 0: the mean distance from mu.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -244,12 +227,8 @@ class Laplace(Continuous):
 class Logistic(Continuous):
     """Bell curve with exponential tails: exp(-z) / (s (1 + exp(-z))^2), z = (x - mu) / s.
 
-    Parameters
-    ----------
-    mu
-        Mean, in the unit of x.
-    s
-        Scale > 0; the standard deviation is s pi / sqrt(3).
+    mu: Mean, in the unit of x.
+    s: Scale > 0; the standard deviation is s pi / sqrt(3).
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -285,10 +264,7 @@ class Logistic(Continuous):
 class Uniform(Continuous):
     """Constant density 1 / (upper - lower) between two bounds.
 
-    Parameters
-    ----------
-    lower, upper
-        Bounds in the unit of x, lower < upper; both belong to the support.
+    lower, upper: Bounds in the unit of x, lower < upper; both belong to the support.
     """
 
     lower = parameter(real, default=0.0, nan_check=False)

@@ -13,10 +13,7 @@ from consilience.ops.reduce import reduce, softmax
 class Dirichlet(Continuous):
     """Distribution of probability vectors: prod x_i^(a_i - 1) / B(a), with respect to all elements but one.
 
-    Parameters
-    ----------
-    a
-        Concentrations > 0, shape (..., n).
+    a: Concentrations > 0, shape (..., n).
     """
 
     a = parameter(positive_vector)

@@ -41,43 +41,27 @@ STATISTICS: Final[Mapping[str, Callable[[Array], Array]]] = {
 class Simulator(CustomDist):
     """Data that can be simulated and have no known density; sampled by `pm.sample_smc(kernel=pm.smc.MH)`.
 
-    Parameters
-    ----------
-    fn : callable
-        Function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
+    fn (callable): Function (rng, *parameters, size) -> simulated data of the variable's shape, in NumPy; `rng` is a
         `numpy.random.Generator`, `size` the shape without the axes of an event.
-    *unnamed_params : object
-        Parameters that the function gets behind the generator.
-    params : sequence, optional
-        The parameters as one sequence, in place of giving them one by one.
-    distance : str or callable, default 'gaussian'
-        "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) - s(x)| / epsilon; or a function of NumPy arrays
-        (epsilon, s(y), s(x)) -> log density of the statistics s(y) of the data given those of a simulation x, the sum
-        of what it gives.
-    sum_stat : str or callable, default 'identity'
-        The statistics s: "identity", "sort" (along the last axis), "mean", "median", or a function of an array.
-    epsilon : object, default 1.0
-        Scale of the distance, positive; a number or an array like the statistics.
-    signature : str, optional
-        As for `CustomDist`.
-    ndim_supp : int, optional
-        As for `CustomDist`.
-    ndims_params : sequence of int, optional
-        As for `CustomDist`.
-    dtype : str, default 'float64'
-        As for `CustomDist`.
-    class_name : str, default 'Simulator'
-        As for `CustomDist`.
-    **unknown : object
-        Other keywords; unknown ones are refused by name.
+    *unnamed_params (object): Parameters that the function gets behind the generator.
+    params (sequence, optional): The parameters as one sequence, in place of giving them one by one.
+    distance (str or callable, default 'gaussian'): "gaussian", -((s(y) - s(x)) / epsilon)² / 2; "laplace", -|s(y) -
+        s(x)| / epsilon; or a function of NumPy arrays (epsilon, s(y), s(x)) -> log density of the statistics s(y) of
+        the data given those of a simulation x, the sum of what it gives.
+    sum_stat (str or callable, default 'identity'): The statistics s: "identity", "sort" (along the last axis), "mean",
+        "median", or a function of an array.
+    epsilon (object, default 1.0): Scale of the distance, positive; a number or an array like the statistics.
+    signature (str, optional): As for `CustomDist`.
+    ndim_supp (int, optional): As for `CustomDist`.
+    ndims_params (sequence of int, optional): As for `CustomDist`.
+    dtype (str, default 'float64'): As for `CustomDist`.
+    class_name (str, default 'Simulator'): As for `CustomDist`.
+    **unknown (object): Other keywords; unknown ones are refused by name.
 
     Notes
     -----
     The log density is random: every evaluation simulates anew. Step methods of `pm.sample` do not work with it.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> def simulated(rng, mu, size=None):
     ...     return rng.normal(mu, 1.0, size)
     >>> with pm.Model() as model:

@@ -55,10 +55,7 @@ _POINTS: Final = 128
 class Skellam(Discrete):
     """Difference of two Poisson counts: exp(-mu1 - mu2) (mu1 / mu2)^(x / 2) I_|x|(2 sqrt(mu1 mu2)).
 
-    Parameters
-    ----------
-    mu1, mu2
-        Expected numbers of the two, >= 0.
+    mu1, mu2: Expected numbers of the two, >= 0.
     """
 
     mu1 = parameter(nonnegative)

@@ -40,14 +40,9 @@ from consilience.ops.random import draw, fold_in
 class AsymmetricLaplace(Continuous):
     """Two exponential tails: b / (kappa + 1 / kappa) exp(-b |x - mu| kappa^s), s the sign of x - mu.
 
-    Parameters
-    ----------
-    kappa
-        Asymmetry > 0, or q = kappa^2 / (1 + kappa^2), the probability of values below mu.
-    mu
-        Mode, in the unit of x.
-    b
-        Rate > 0, one over the unit of x.
+    kappa: Asymmetry > 0, or q = kappa^2 / (1 + kappa^2), the probability of values below mu.
+    mu: Mode, in the unit of x.
+    b: Rate > 0, one over the unit of x.
     """
 
     kappa = parameter(positive, nan_check=False)
@@ -101,12 +96,8 @@ class AsymmetricLaplace(Continuous):
 class Moyal(Continuous):
     """Energy losses of fast particles: exp(-(z + exp(-z)) / 2) / (sigma sqrt(2 pi)), z = (x - mu) / sigma.
 
-    Parameters
-    ----------
-    mu
-        Mode, in the unit of x.
-    sigma
-        Scale > 0.
+    mu: Mode, in the unit of x.
+    sigma: Scale > 0.
 
     Notes
     -----
@@ -149,14 +140,9 @@ class SkewStudentT(Continuous):
     (1 + t / r)^(a+1/2) (1 - t / r)^(b+1/2) up to a constant, t = (x - mu) / sigma, r = sqrt(a + b + t^2); half of
     1 + t / r is a beta variable. At a = b it is Student's with 2 a degrees of freedom.
 
-    Parameters
-    ----------
-    a, b
-        Shapes > 0; the mean exists above 1/2, the variance above 1.
-    mu
-        Location, in the unit of x.
-    sigma
-        Scale > 0, or lam = 1 / sigma^2.
+    a, b: Shapes > 0; the mean exists above 1/2, the variance above 1.
+    mu: Location, in the unit of x.
+    sigma: Scale > 0, or lam = 1 / sigma^2.
     """
 
     a = parameter(positive)

@@ -35,10 +35,7 @@ _PROPOSALS = 32
 class UniformDirection(Continuous):
     """Vectors of length 1 of which no direction is preferred; the density with respect to the area of the sphere.
 
-    Parameters
-    ----------
-    n
-        Number of elements >= 2, known when the variable is made.
+    n: Number of elements >= 2, known when the variable is made.
     """
 
     n: int = static(whole(2))
@@ -66,12 +63,8 @@ class UniformDirection(Continuous):
 class VonMisesFisher(Continuous):
     """Vectors of length 1 around a direction: exp(kappa mu' x) / C, with respect to the area of the sphere.
 
-    Parameters
-    ----------
-    mu
-        Preferred direction, shape (..., n), n >= 2, of length 1.
-    kappa
-        Concentration >= 0: 0 for no preference; if large, the angle to mu is of order 1 / sqrt(kappa).
+    mu: Preferred direction, shape (..., n), n >= 2, of length 1.
+    kappa: Concentration >= 0: 0 for no preference; if large, the angle to mu is of order 1 / sqrt(kappa).
     """
 
     mu = parameter(unit_vector)

@@ -35,12 +35,8 @@ def times(matrix: Node, vector: Node) -> Node:
 class Filtered:
     """What the filter found, read from what it keeps.
 
-    Parameters
-    ----------
-    space : LinearGaussianStateSpace
-        A bound distribution.
-    y : TensorVariable
-        A series or a batch of them; NaN is missing.
+    space (LinearGaussianStateSpace): A bound distribution.
+    y (TensorVariable): A series or a batch of them; NaN is missing.
     """
 
     def __init__(self, space: Any, y: Node) -> None:

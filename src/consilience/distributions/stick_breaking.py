@@ -19,12 +19,8 @@ class StickBreakingWeights(Continuous):
 
     The weights of a Dirichlet process, cut off after K of them. The density is with respect to the first K elements.
 
-    Parameters
-    ----------
-    alpha
-        > 0: the larger, the more weights share the mass.
-    K
-        Number of breaks >= 1, known when the variable is made.
+    alpha: > 0: the larger, the more weights share the mass.
+    K: Number of breaks >= 1, known when the variable is made.
     """
 
     alpha = parameter(positive)

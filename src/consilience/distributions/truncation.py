@@ -154,15 +154,10 @@ class _Between(Distribution):
 class Truncated(_Between):
     """A distribution restricted to an interval: p(x) / P(lower <= X <= upper), and 0 outside.
 
-    Parameters
-    ----------
-    dist
-        Distribution of numbers that has a `logcdf`, such as `Gamma.dist(2, 1)`.
-    lower, upper
-        Bounds in the unit of x, which belong to the interval; -inf and inf are no bounds.
-    max_n_steps
-        How often a value is drawn at most until one lies between the bounds, where `dist` has no `icdf`; all trials are
-        made at once. To draw raises ParameterError if none does.
+    dist: Distribution of numbers that has a `logcdf`, such as `Gamma.dist(2, 1)`.
+    lower, upper: Bounds in the unit of x, which belong to the interval; -inf and inf are no bounds.
+    max_n_steps: How often a value is drawn at most until one lies between the bounds, where `dist` has no `icdf`; all
+        trials are made at once. To draw raises ParameterError if none does.
 
     Notes
     -----
@@ -322,12 +317,8 @@ class Censored(_Between):
 
     The density of `dist` between the bounds, P(X <= lower) at lower, P(X >= upper) at upper, and 0 outside.
 
-    Parameters
-    ----------
-    dist
-        Distribution of numbers that has a `logcdf`, such as `LogNormal.dist(0, 1)`.
-    lower, upper
-        Bounds in the unit of x; -inf and inf are no bounds.
+    dist: Distribution of numbers that has a `logcdf`, such as `LogNormal.dist(0, 1)`.
+    lower, upper: Bounds in the unit of x; -inf and inf are no bounds.
     """
 
     mapped = real

@@ -55,10 +55,7 @@ _WEIGHTS: Final = np.exp(-0.5 * _NORMAL**2) / np.exp(-0.5 * _NORMAL**2).sum()
 class Beta(Continuous):
     """Distribution of proportions: x^(alpha-1) (1-x)^(beta-1) / B(alpha, beta).
 
-    Parameters
-    ----------
-    alpha, beta
-        Shapes > 0; or mu and sigma, mean and standard deviation; or mu and nu = alpha + beta.
+    alpha, beta: Shapes > 0; or mu and sigma, mean and standard deviation; or mu and nu = alpha + beta.
     """
 
     alpha = parameter(positive)
@@ -109,10 +106,7 @@ def _shapes(mu: Node, total: Node) -> tuple[Node, Node]:
 class Kumaraswamy(Continuous):
     """Proportions with a distribution function in closed form: a b x^(a-1) (1 - x^a)^(b-1).
 
-    Parameters
-    ----------
-    a, b
-        Shapes > 0.
+    a, b: Shapes > 0.
     """
 
     a = parameter(positive)
@@ -157,10 +151,7 @@ class Kumaraswamy(Continuous):
 class LogitNormal(Continuous):
     """Logistic function of a normal variable: exp(-(logit(x) - mu)^2 / (2 sigma^2)) / (sigma x (1 - x) sqrt(2 pi)).
 
-    Parameters
-    ----------
-    mu, sigma
-        Mean and standard deviation > 0 of logit(x); or tau = 1 / sigma^2.
+    mu, sigma: Mean and standard deviation > 0 of logit(x); or tau = 1 / sigma^2.
     """
 
     mu = parameter(real, default=0.0, nan_check=False)
@@ -217,10 +208,7 @@ class LogitNormal(Continuous):
 class BetaPrime(Continuous):
     """Odds x = p / (1 - p) of a beta variable p: x^(alpha-1) (1 + x)^(-alpha-beta) / B(alpha, beta).
 
-    Parameters
-    ----------
-    alpha, beta
-        Shapes > 0; the mean exists for beta > 1, the variance for beta > 2.
+    alpha, beta: Shapes > 0; the mean exists for beta > 1, the variance for beta > 2.
     """
 
     alpha = parameter(positive)
@@ -261,12 +249,8 @@ class BetaPrime(Continuous):
 class Dagum(Continuous):
     """Incomes: a p x^(a p - 1) / (b^(a p) (1 + (x / b)^a)^(p+1)), whose distribution function is (1 + (b / x)^a)^-p.
 
-    Parameters
-    ----------
-    p, a
-        Shapes > 0; the mean exists for a > 1, the variance for a > 2.
-    b
-        Scale > 0, in the unit of x.
+    p, a: Shapes > 0; the mean exists for a > 1, the variance for a > 2.
+    b: Scale > 0, in the unit of x.
     """
 
     p = parameter(positive)
@@ -326,12 +310,8 @@ class Dagum(Continuous):
 class LogLogistic(Continuous):
     """Durations whose logarithm is logistic: beta / x u / (1 + u)^2, u = (x / alpha)^beta; of odds x, alpha = beta = 1.
 
-    Parameters
-    ----------
-    alpha
-        Median > 0, in the unit of x.
-    beta
-        Shape > 0; the mean exists above 1, the variance above 2.
+    alpha: Median > 0, in the unit of x.
+    beta: Shape > 0; the mean exists above 1, the variance above 2.
     """
 
     alpha = parameter(positive)

@@ -39,10 +39,7 @@ _TERMS = 128
 class Geometric(Discrete):
     """Number of trials up to and with the first success: p (1 - p)^(x-1), x = 1, 2, ….
 
-    Parameters
-    ----------
-    p
-        Probability of success in (0, 1].
+    p: Probability of success in (0, 1].
     """
 
     p = parameter(positive_probability)
@@ -84,12 +81,8 @@ class DiscreteWeibull(Discrete):
     Nakagawa and Osaki: The discrete Weibull distribution (1975). Mean and variance are sums of P(X >= x), far out by
     Euler and Maclaurin's formula.
 
-    Parameters
-    ----------
-    q
-        Probability to survive the first step, in (0, 1).
-    beta
-        Shape > 0: above 1 the risk of failure increases with x.
+    q: Probability to survive the first step, in (0, 1).
+    beta: Shape > 0: above 1 the risk of failure increases with x.
     """
 
     q = parameter(open_unit_interval)

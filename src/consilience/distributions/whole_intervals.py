@@ -33,10 +33,7 @@ from consilience.ops.shape import broadcast_to
 class DiracDelta(Discrete):
     """A single number that always comes: mass 1 at c.
 
-    Parameters
-    ----------
-    c
-        The number; the variable has its dtype.
+    c: The number; the variable has its dtype.
     """
 
     c = parameter(NumberOfAnyKind(), nan_check=False)
@@ -70,10 +67,7 @@ class DiracDelta(Discrete):
 class DiscreteUniform(Discrete):
     """Whole numbers of equal probability: mass 1 / (upper - lower + 1).
 
-    Parameters
-    ----------
-    lower, upper
-        Whole numbers, lower <= upper; both belong to the support.
+    lower, upper: Whole numbers, lower <= upper; both belong to the support.
     """
 
     lower = parameter(Whole())
@@ -127,12 +121,8 @@ class BetaBinomial(Discrete):
 
     C(n, x) B(x + alpha, n - x + beta) / B(alpha, beta)
 
-    Parameters
-    ----------
-    alpha, beta
-        Shapes of the beta distribution > 0.
-    n
-        Number of trials, whole, >= 0.
+    alpha, beta: Shapes of the beta distribution > 0.
+    n: Number of trials, whole, >= 0.
     """
 
     alpha = parameter(positive)
@@ -187,14 +177,9 @@ class BetaBinomial(Discrete):
 class HyperGeometric(Discrete):
     """Marked ones among n that are drawn at once from N, k of them marked: C(k, x) C(N - k, n - x) / C(N, n).
 
-    Parameters
-    ----------
-    N
-        How many there are, whole, >= 0.
-    k
-        How many of them are marked, whole, 0 to N.
-    n
-        How many are drawn, whole, 0 to N.
+    N: How many there are, whole, >= 0.
+    k: How many of them are marked, whole, 0 to N.
+    n: How many are drawn, whole, 0 to N.
     """
 
     N = parameter(natural)

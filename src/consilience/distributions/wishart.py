@@ -32,12 +32,8 @@ class Wishart(Continuous):
 
     The density with respect to the lower triangle is det(X)^((nu - p - 1) / 2) exp(-tr(V^-1 X) / 2) up to a constant.
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > p - 1.
-    V
-        Scale, shape (..., p, p), symmetric positive definite: the mean is nu V; or scale_chol, its lower Cholesky
+    nu: Degrees of freedom > p - 1.
+    V: Scale, shape (..., p, p), symmetric positive definite: the mean is nu V; or scale_chol, its lower Cholesky
         factor.
     """
 
@@ -74,12 +70,8 @@ class InverseWishart(Continuous):
 
     The density with respect to the lower triangle is det(X)^(-(nu + p + 1) / 2) exp(-tr(V X^-1) / 2) up to a constant.
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom > p - 1; the mean V / (nu - p - 1) exists above p + 1, the variance above p + 3.
-    V
-        Scale, shape (..., p, p), symmetric positive definite.
+    nu: Degrees of freedom > p - 1; the mean V / (nu - p - 1) exists above p + 1, the variance above p + 3.
+    V: Scale, shape (..., p, p), symmetric positive definite.
     """
 
     nu = parameter(positive)

@@ -76,12 +76,8 @@ class ZeroInflated(Discrete):
 class ZeroInflatedPoisson(ZeroInflated):
     """Poisson counts with additional zeros.
 
-    Parameters
-    ----------
-    psi
-        Share of the Poisson counts, in [0, 1].
-    mu
-        Expected number among these, >= 0.
+    psi: Share of the Poisson counts, in [0, 1].
+    mu: Expected number among these, >= 0.
     """
 
     psi = parameter(unit_interval)
@@ -94,14 +90,9 @@ class ZeroInflatedPoisson(ZeroInflated):
 class ZeroInflatedBinomial(ZeroInflated):
     """Binomial counts with additional zeros.
 
-    Parameters
-    ----------
-    psi
-        Share of the binomial counts, in [0, 1].
-    n
-        Number of trials, whole, >= 0.
-    p
-        Probability of success.
+    psi: Share of the binomial counts, in [0, 1].
+    n: Number of trials, whole, >= 0.
+    p: Probability of success.
     """
 
     psi = parameter(unit_interval)
@@ -116,14 +107,9 @@ class ZeroInflatedBinomial(ZeroInflated):
 class ZeroInflatedNegativeBinomial(ZeroInflated):
     """Negative binomial counts with additional zeros.
 
-    Parameters
-    ----------
-    psi
-        Share of the negative binomial counts, in [0, 1].
-    mu
-        Expected number among these, >= 0, or p, the probability of success in (0, 1].
-    alpha
-        Shape of the gamma distribution > 0, or n, the number of successes.
+    psi: Share of the negative binomial counts, in [0, 1].
+    mu: Expected number among these, >= 0, or p, the probability of success in (0, 1].
+    alpha: Shape of the gamma distribution > 0, or n, the number of successes.
     """
 
     psi = parameter(unit_interval)

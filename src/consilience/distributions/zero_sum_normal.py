@@ -24,14 +24,9 @@ class ZeroSumNormal(Continuous):
     The density is with respect to the volume of the arrays that sum to zero: exp(-sum(x^2) / (2 sigma^2)) over
     (sigma sqrt(2 pi))^d, where d is the product of the lengths - 1 of these axes.
 
-    Parameters
-    ----------
-    sigma
-        > 0, standard deviation before the sum is taken off; one for all elements of the last axes.
-    n_zerosum_axes
-        How many of the last axes sum to zero; 1 by default.
-    support_shape
-        Lengths of these axes; by default those of `shape` or `dims`.
+    sigma: > 0, standard deviation before the sum is taken off; one for all elements of the last axes.
+    n_zerosum_axes: How many of the last axes sum to zero; 1 by default.
+    support_shape: Lengths of these axes; by default those of `shape` or `dims`.
     """
 
     sigma = parameter(positive, default=1.0)

@@ -99,7 +99,7 @@ def summed_out(
     integrals: list[Integral] = []
     alone = _alone(factors, variables, given)  # drawn from their distributions
     continuous = [v for v in variables if v.continuous and v not in alone]
-    variables = [v for v in variables if not v.continuous]
+    every, variables = variables, [v for v in variables if not v.continuous and v not in alone]
     if continuous:
         from consilience.elimination.integrals import integrated  # few models need it
 
@@ -143,7 +143,10 @@ def summed_out(
                 pool[dependent[0]].append(factor)
         pool[place] = []
         if factors and not dependent:
-            pool[0] += _checks(variable, variables, given)
+            pool[0] += _checks(variable, every, given)
+    for variable in alone:
+        if factors and not variable.continuous:
+            pool[0] += _checks(variable, every, given)
     summed = [_whole(parts) for parts in pool[: len(factors)]]
     sums += [Sum(v, given[v.node], 0, 0, None) for v in alone]
     return [weights[i] * factor if i in weights else factor for i, factor in enumerate(summed)], sums
@@ -152,10 +155,9 @@ def summed_out(
 def _alone(
     factors: Sequence[Node], variables: Sequence[NamedVariable], given: Mapping[Node, Node]
 ) -> list[NamedVariable]:
-    """Continuous variables that nothing depends on but others of their kind, if anything."""
-    left = [v for v in variables if v.continuous]
-    known = substitute([supported_density(v.node, given[v.node]) for v in variables if not v.continuous], given)
-    within = set(topological([*factors, *known])) if left else set()
+    """Variables that nothing depends on but others of their kind, if anything; discrete ones beside continuous ones."""
+    left = list(variables) if any(v.continuous for v in variables) else []
+    within = set(topological(factors)) if left else set()
     while acting := [v for v in left if given[v.node] in within]:
         left = [v for v in left if v not in acting]
         within |= set(topological(substitute([supported_density(v.node, given[v.node]) for v in acting], given)))

@@ -59,35 +59,18 @@ def from_bridgestan(
 ) -> Model:
     """A model of a Stan program that BridgeStan has compiled, for `pm.sample` and everything else that takes a model.
 
-    Parameters
-    ----------
-    library : str or Path
-        Path of the shared library, such as "bernoulli_model.so", of BridgeStan 2.
-    data : mapping or str or Path, optional
-        Of the program: a mapping of names to numbers and arrays, JSON text, or the path of a ".json" file.
-    seed : int, default 0
-        Of random numbers in the block `transformed data`.
-    transformed : bool, default True
-        Whether transformed parameters are part of the results, beside the parameters.
-    initial : array_like, optional
-        Where chains begin before noise, on the unconstrained scale; 0 by default.
-
-    Returns
-    -------
-    Model
-        A `pm.Model` with the free variable `unconstrained`, whose labels are Stan's names of its elements, and a
+    library: Path of the shared library, such as "bernoulli_model.so", of BridgeStan 2.
+    data (mapping or str or Path): Of the program: a mapping of names to numbers and arrays, JSON text, or the path of a
+        ".json" file.
+    seed: Of random numbers in the block `transformed data`.
+    transformed: Whether transformed parameters are part of the results, beside the parameters.
+    initial: Where chains begin before noise, on the unconstrained scale; 0 by default.
+    Returns: A `pm.Model` with the free variable `unconstrained`, whose labels are Stan's names of its elements, and a
         deterministic for each parameter, in its shape. A library compiled with `STAN_THREADS=true` is called by all
         chains side by side, another one by one chain at a time.
-
-    Raises
-    ------
-    ModelError
-        Where the library cannot be opened, speaks another version of the interface, or refuses the data; with its own
-        message.
-
-    See Also
-    --------
-    from_density : A log density of one's own.
+    Raises ModelError: Where the library cannot be opened, speaks another version of the interface, or refuses the data;
+        with its own message.
+    See from_density: A log density of one's own.
 
     Examples
     --------

@@ -42,48 +42,25 @@ def from_density(
 ) -> Model:
     """A model with a log density of your own, for `pm.sample` and everything else that takes a model.
 
-    Parameters
-    ----------
-    dimension : int
-        Number of coordinates, at least 1; each is any real number.
-    logp_and_grad : object
-        What computes the log density and its gradient: a Python callable of a vector float64[dimension], read-only,
-        that gives (number, float64[dimension]). It holds the interpreter's lock, so that chains wait for each other; or
-        machine code, which chains call side by side: a function of ctypes, a `cfunc` of Numba, a function pointer of
-        cffi or an address (int) of `int f(double const *x, double *gradient, double *logp, void *data)`, which gives 0
-        for success, may be called from several threads at once and leaves `x` as it is.
-    names : Names, optional
-        Names of the coordinates, one each; or names of variables with their shapes, in the order in which they lie in
-        the vector: `{"mu": (), "theta": 8}`, or dimensions of `coords`: `{"theta": "school"}`. By default one vector,
-        `x`.
-    initial : array_like, optional
-        Where chains begin before noise, float64[dimension]; 0 by default.
-    coords : mapping of str to sequence, optional
-        Labels of dimensions, as in `pm.Model`.
-    data : object, optional
-        What machine code gets as its last argument: an address, an array, or an instance of ctypes; it is kept as long
-        as the model.
-
-    Returns
-    -------
-    Model
-        A `pm.Model`. Points where the function raises, gives NaN or reports a failure have density 0.
-
-    Raises
-    ------
-    ModelError
-        Where the function, tried at `initial` and beside it, raises or gives another gradient than that of its log
-        density.
-    ShapeError
-        Where shapes do not fit the dimension.
-
-    See Also
-    --------
-    from_bridgestan : Of a Stan program.
-    from_jax : Of a function of JAX.
-
-    Examples
-    --------
+    dimension: Number of coordinates, at least 1; each is any real number.
+    logp_and_grad: What computes the log density and its gradient: a Python callable of a vector float64[dimension],
+        read-only, that gives (number, float64[dimension]). It holds the interpreter's lock, so that chains wait for
+        each other; or machine code, which chains call side by side: a function of ctypes, a `cfunc` of Numba, a
+        function pointer of cffi or an address (int) of `int f(double const *x, double *gradient, double *logp, void
+        *data)`, which gives 0 for success, may be called from several threads at once and leaves `x` as it is.
+    names: Names of the coordinates, one each; or names of variables with their shapes, in the order in which they lie
+        in the vector: `{"mu": (), "theta": 8}`, or dimensions of `coords`: `{"theta": "school"}`. By default one
+        vector, `x`.
+    initial: Where chains begin before noise, float64[dimension]; 0 by default.
+    coords (mapping of str to sequence): Labels of dimensions, as in `pm.Model`.
+    data: What machine code gets as its last argument: an address, an array, or an instance of ctypes; it is kept as
+        long as the model.
+    Returns: A `pm.Model`. Points where the function raises, gives NaN or reports a failure have density 0.
+    Raises ModelError: Where the function, tried at `initial` and beside it, raises or gives another gradient than that
+        of its log density.
+    Raises ShapeError: Where shapes do not fit the dimension.
+    See from_bridgestan: Of a Stan program.
+    See from_jax: Of a function of JAX.
     >>> import numpy as np
     >>> import consilience as pm
     >>> model = pm.from_density(2, lambda x: (-0.5 * float(x @ x), -x), names=["a", "b"])

@@ -23,39 +23,18 @@ Arrays = Mapping[str, Any]
 def from_numpyro(model: Any, *arguments: Any, **keywords: Any) -> Model:
     """A model of NumPyro as one of ours: its sites by name, with the dims of its plates.
 
-    Parameters
-    ----------
-    model : object
-        A NumPyro model, a function that calls `numpyro.sample`.
-    *arguments : TensorLike
-        What it is called with, data included.
-    **keywords : object
-        The same by name.
-
-    Returns
-    -------
-    Model
-        A model with the variables of those sites, latent and observed, whose family it knows (Normal, Gamma,
+    model: A NumPyro model, a function that calls `numpyro.sample`.
+    *arguments (TensorLike): What it is called with, data included.
+    **keywords: The same by name.
+    Returns: A model with the variables of those sites, latent and observed, whose family it knows (Normal, Gamma,
         HalfCauchy, MultivariateNormal, Bernoulli, …): they can be predicted, and written in other coordinates. Other
         latent sites are free variables on the real line, `name` or `name_unconstrained` with the deterministic `name`;
         their densities, and those of other observed sites and of factors, are the potential `numpyro`. Plates give
         dims; deterministics are those of the model.
-
-    Raises
-    ------
-    MissingPackageError
-        Without NumPyro.
-    ModelError
-        For discrete latent sites and for models without any.
-    MissingRuleError
-        For what has no translation, with its line.
-
-    See Also
-    --------
-    from_pymc : The same for PyMC.
-
-    Examples
-    --------
+    Raises MissingPackageError: Without NumPyro.
+    Raises ModelError: For discrete latent sites and for models without any.
+    Raises MissingRuleError: For what has no translation, with its line.
+    See from_pymc: The same for PyMC.
     >>> import numpyro
     >>> import numpyro.distributions as dist
     >>> import consilience as pm

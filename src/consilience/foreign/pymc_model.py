@@ -23,31 +23,14 @@ from consilience.model import Data, Model
 def from_pymc(model: Any) -> Model:
     """A model of ours with the variables and the density of a live model of PyMC.
 
-    Parameters
-    ----------
-    model : object
-        A `pymc.Model` of PyMC 5 or 6.
-
-    Returns
-    -------
-    Model
-        A `pm.Model` with the same names, dims, coords, data, transforms, initial values, observed values,
+    model: A `pymc.Model` of PyMC 5 or 6.
+    Returns: A `pm.Model` with the same names, dims, coords, data, transforms, initial values, observed values,
         deterministics and potentials. Data can be exchanged as in PyMC (`pm.set_data`), of the same shape. Constants
         that PyTensor keeps in single precision are of double precision here.
-
-    Raises
-    ------
-    MissingRuleError
-        For an op, a random variable or a transform without translation, with its name and the variable it stands in.
-    ModelError
-        For what is no model of PyMC.
-
-    See Also
-    --------
-    from_numpyro : The same for NumPyro.
-
-    Examples
-    --------
+    Raises MissingRuleError: For an op, a random variable or a transform without translation, with its name and the
+        variable it stands in.
+    Raises ModelError: For what is no model of PyMC.
+    See from_numpyro: The same for NumPyro.
     >>> import pymc
     >>> import consilience as pm
     >>> with pymc.Model() as model:

@@ -28,30 +28,12 @@ RULES: Final = Rules()
 def from_pytensor(graph: Any, inputs: Mapping[Any, Any] | None = None) -> Any:
     """Tensors that compute what PyTensor's variables do.
 
-    Parameters
-    ----------
-    graph : object
-        A variable of PyTensor, or a list of them.
-    inputs : mapping, optional
-        Tensors (or arrays) in place of some of its variables; every other one without a value, such as
+    graph: A variable of PyTensor, or a list of them.
+    inputs (mapping): Tensors (or arrays) in place of some of its variables; every other one without a value, such as
         `pytensor.tensor.vector("x")`, becomes a variable of ours with its name.
-
-    Returns
-    -------
-    object
-        A tensor, or a list of them; shared variables become constants with the values they have now.
-
-    Raises
-    ------
-    MissingRuleError
-        With the op's name, for what has no translation.
-
-    See Also
-    --------
-    from_pymc : A whole model.
-
-    Examples
-    --------
+    Returns: A tensor, or a list of them; shared variables become constants with the values they have now.
+    Raises MissingRuleError: With the op's name, for what has no translation.
+    See from_pymc: A whole model.
     >>> import pytensor.tensor
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pytensor.tensor.dvector("x")

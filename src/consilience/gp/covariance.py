@@ -67,10 +67,8 @@ _taking = naming(
 class BaseCovariance:
     """A covariance function of points, which is called with them.
 
-    See Also
-    --------
-    Covariance : Of some columns of the inputs.
-    Stationary : Of the distance.
+    See Covariance: Of some columns of the inputs.
+    See Stationary: Of the distance.
 
     Notes
     -----
@@ -79,9 +77,6 @@ class BaseCovariance:
 
     `a + b`, `a * b`, `a**number` combine; numbers, arrays and covariance matrices may stand on either side.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> k = 2.0 * pm.gp.cov.ExpQuad(1, 1.0) + pm.gp.cov.WhiteNoise(0.1)
     >>> isinstance(k, pm.gp.cov.BaseCovariance), k([[0.0]]).eval().round(4).tolist()
     (True, [[2.01]])
@@ -137,19 +132,9 @@ class BaseCovariance:
 class Covariance(BaseCovariance):
     """A covariance function of some columns of the inputs.
 
-    Parameters
-    ----------
     input_dim : ...
-    active_dims : sequence of int, optional
-        The columns that are read; the first `input_dim` for None.
-
-    See Also
-    --------
-    BaseCovariance : Of any inputs.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    active_dims: The columns that are read; the first `input_dim` for None.
+    See BaseCovariance: Of any inputs.
     >>> k = pm.gp.cov.ExpQuad(2, 1.0, active_dims=[1])
     >>> isinstance(k, pm.gp.cov.Covariance), k([[0.0, 1.0], [5.0, 1.0]]).eval().tolist()
     (True, [[1.0, 1.0], [1.0, 1.0]])
@@ -214,18 +199,9 @@ class Covariance(BaseCovariance):
 class Combination(BaseCovariance):
     """Several covariance functions, numbers and matrices together.
 
-    Parameters
-    ----------
     factor_list : ...
-
-    See Also
-    --------
-    Add : Sums.
-    Prod : Products.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Add: Sums.
+    See Prod: Products.
     >>> k = pm.gp.cov.ExpQuad(1, 1.0) + pm.gp.cov.Constant(2.0)
     >>> isinstance(k, pm.gp.cov.Combination), k([[0.0]]).eval().tolist()
     (True, [[3.0]])
@@ -286,17 +262,8 @@ class Combination(BaseCovariance):
 class Add(Combination):
     """Sum of covariance functions.
 
-    Parameters
-    ----------
     factor_list : ...
-
-    See Also
-    --------
-    Prod : Product of covariance functions.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Prod: Product of covariance functions.
     >>> sum_ = pm.gp.cov.ExpQuad(1, ls=1.0) + pm.gp.cov.WhiteNoise(1.0)
     >>> sum_([[0.0], [1.0]]).eval().round(4).tolist()
     [[2.0, 0.6065], [0.6065, 2.0]]
@@ -317,17 +284,8 @@ class Add(Combination):
 class Prod(Combination):
     """Product of covariance functions, elementwise.
 
-    Parameters
-    ----------
     factor_list : ...
-
-    See Also
-    --------
-    Add : Sum of covariance functions.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Add: Sum of covariance functions.
     >>> product = pm.gp.cov.ExpQuad(1, ls=1.0) * 2.0
     >>> product([[0.0], [1.0]]).eval().round(4).tolist()
     [[2.0, 1.2131], [1.2131, 2.0]]
@@ -348,20 +306,9 @@ class Prod(Combination):
 class Exponentiated(BaseCovariance):
     """A covariance function to a positive whole power, elementwise.
 
-    Parameters
-    ----------
-    kernel : BaseCovariance
-        Covariance function.
-    power : float
-        Exponent, a positive number.
-
-    See Also
-    --------
-    Prod : The product of different ones.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    kernel: Covariance function.
+    power (float): Exponent, a positive number.
+    See Prod: The product of different ones.
     >>> k = pm.gp.cov.Constant(3.0) ** 2
     >>> k([[0.0]]).eval().tolist()
     [[9.0]]
@@ -391,18 +338,8 @@ class Exponentiated(BaseCovariance):
 class KroneckerCovariance(BaseCovariance):
     """Kronecker product of covariance functions, each of the next `input_dim` columns of a full grid of points.
 
-    Parameters
-    ----------
-    factor_list : sequence of Covariance
-        Covariance functions; the points are all combinations, those of the last running fastest.
-
-    See Also
-    --------
-    LatentKron : Processes on a grid.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    factor_list: Covariance functions; the points are all combinations, those of the last running fastest.
+    See LatentKron: Processes on a grid.
     >>> k = pm.gp.cov.Kron([pm.gp.cov.ExpQuad(1, 1.0), pm.gp.cov.ExpQuad(1, 1.0)])
     >>> k([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]).eval().round(3)[0].tolist()
     [1.0, 0.607, 0.607, 0.368]

@@ -51,8 +51,6 @@ def _per_dim(boundary: Conditions, dims: int) -> tuple[Condition, ...]:
 def set_boundary(X: TensorLike, c: TensorLike) -> Any:
     """Half widths of the box of inputs: c times half of the range of each column, as an array of shape (columns,).
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> pm.gp.hsgp_approx.set_boundary([[0.0, 1.0], [4.0, 3.0]], 1.5)
     array([3. , 1.5])
@@ -70,8 +68,6 @@ def calc_eigenvalues(L: Any, m: Sequence[int], boundary: Conditions = "dirichlet
 
     The first column's frequency runs fastest, behind that of the third and of others: the order of NumPy's `meshgrid`.
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> pm.gp.hsgp_approx.calc_eigenvalues([1.0, 2.0], [2, 1]).round(2)
     array([[2.47, 0.62],
@@ -94,8 +90,6 @@ def calc_eigenvectors(
     `m`: as for `calc_eigenvalues`.
     `boundary`: as for `calc_eigenvalues`.
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> eigenvalues = pm.gp.hsgp_approx.calc_eigenvalues([1.0], [2])
     >>> pm.gp.hsgp_approx.calc_eigenvectors([[0.0]], [1.0], eigenvalues, [2]).eval().round(3)
@@ -117,8 +111,6 @@ def calc_eigenvectors(
 def calc_basis_periodic(Xs: Any, period: Any, m: int, tl: Any = np) -> tuple[Any, Any]:
     """Cosines and sines of the harmonics 0, 1, … m - 1 at inputs, each of shape (n, m).
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> cosines, sines = pm.gp.hsgp_approx.calc_basis_periodic(np.array([[0.0], [0.5]]), period=2.0, m=2)
     >>> cosines.round(3)
@@ -132,40 +124,24 @@ def calc_basis_periodic(Xs: Any, period: Any, m: int, tl: Any = np) -> tuple[Any
 class HSGP(GaussianProcess):
     """A process as a sum of products of sines or cosines on a box.
 
-    Parameters
-    ----------
-    m : sequence of int
-        Numbers of basis functions, one for each active column.
-    L : sequence of float, optional
-        Half widths of the box around the middle of the inputs, one for each active column.
-    c : object, optional
-        How much wider the box is than the inputs, >= 1 (1.2 to 5 are usual).
-    drop_first : bool, default False
-        Leave out the first basis function, which an intercept may resemble.
-    parametrization : str or None, default 'noncentered'
-        "noncentered": coefficients are standard normals; "centered": they have the variances that the spectral density
-        gives.
-    boundary : str or sequence of str, default 'dirichlet'
-        What the functions are at the ends of the box, for all active columns or for each: "dirichlet", zero (sines);
-        "neumann", flat (cosines and a constant); "dirichlet-neumann", zero at the lower end and flat at the upper one;
-        "neumann-dirichlet".
-    mean_func : MeanFunction, optional
-        As for `Latent`; the covariance function needs a spectral density.
-    cov_func : object, optional
-        As for `Latent`; the covariance function needs a spectral density.
-
-    See Also
-    --------
-    Latent : A process f of mean and covariance functions.
-    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
+    m: Numbers of basis functions, one for each active column.
+    L: Half widths of the box around the middle of the inputs, one for each active column.
+    c: How much wider the box is than the inputs, >= 1 (1.2 to 5 are usual).
+    drop_first: Leave out the first basis function, which an intercept may resemble.
+    parametrization (str or None): "noncentered": coefficients are standard normals; "centered": they have the variances
+        that the spectral density gives.
+    boundary (str or sequence of str): What the functions are at the ends of the box, for all active columns or for
+        each: "dirichlet", zero (sines); "neumann", flat (cosines and a constant); "dirichlet-neumann", zero at the
+        lower end and flat at the upper one; "neumann-dirichlet".
+    mean_func: As for `Latent`; the covariance function needs a spectral density.
+    cov_func: As for `Latent`; the covariance function needs a spectral density.
+    See Latent: A process f of mean and covariance functions.
+    See approx_hsgp_hyperparams: Least m and c for HSGP of one column.
 
     References
     ----------
     Solin, Särkkä (2020), Statistics and Computing 30, 419, doi:10.1007/s11222-019-09886-w.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     gp = pm.gp.HSGP(m=[20], c=1.5, cov_func=pm.gp.cov.ExpQuad(1, ls=0.7))
     ...     f = gp.prior("f", X=[[0.0], [0.5], [1.0]])
@@ -329,29 +305,16 @@ class HSGP(GaussianProcess):
 class HSGPPeriodic(GaussianProcess):
     """A periodic process of one dimension as a sum of m harmonics, exact as m grows.
 
-    Parameters
-    ----------
-    m : int
-        Number of harmonics, the constant included, >= 1.
-    scale : TensorLike, default 1.0
-        Standard deviation of the process.
-    mean_func : MeanFunction, optional
-        Mean function.
-    cov_func : Periodic, optional
-        `pm.gp.cov.Periodic` of one column.
-
-    See Also
-    --------
-    HSGP : For functions that are not periodic.
+    m: Number of harmonics, the constant included, >= 1.
+    scale: Standard deviation of the process.
+    mean_func: Mean function.
+    cov_func: `pm.gp.cov.Periodic` of one column.
+    See HSGP: For functions that are not periodic.
 
     References
     ----------
     Riutort-Mayol, Bürkner, Andersen, Solin, Vehtari (2023), Statistics and Computing 33, 17.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     gp = pm.gp.HSGPPeriodic(m=5, scale=1.0, cov_func=pm.gp.cov.Periodic(1, period=1.0, ls=1.0))
     ...     f = gp.prior("f", X=np.linspace(0, 1, 10)[:, None])
@@ -458,28 +421,12 @@ def approx_hsgp_hyperparams(
 ) -> tuple[int, float]:
     """Least m and c for HSGP of one column, for lengthscales in a range, by the rules of Riutort-Mayol et al. (2023).
 
-    Parameters
-    ----------
-    x_range : sequence of float
-        Least and largest input.
-    lengthscale_range : sequence of float
-        Least and largest lengthscale > 0.
-    cov_func : str
-        "expquad", "matern52" or "matern32".
-
-    Returns
-    -------
-    tuple of (int, float)
-        Both numbers, `m` and `c`, for `HSGP`.
-
-    See Also
-    --------
-    HSGP : A process as a sum of products of sines or cosines on a box.
-    Latent : A process f of mean and covariance functions.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    x_range: Least and largest input.
+    lengthscale_range: Least and largest lengthscale > 0.
+    cov_func: "expquad", "matern52" or "matern32".
+    Returns: Both numbers, `m` and `c`, for `HSGP`.
+    See HSGP: A process as a sum of products of sines or cosines on a box.
+    See Latent: A process f of mean and covariance functions.
     >>> pm.gp.approx_hsgp_hyperparams([0.0, 10.0], [1.0, 3.0], "matern52")[0]
     32
     """

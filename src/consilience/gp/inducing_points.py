@@ -41,28 +41,16 @@ class ByInducingPoints(Record, eq=False):
 class MarginalApprox(ObservedWithNoise):
     """A process f observed as y = f(X) + noise, approximated through inducing points.
 
-    Parameters
-    ----------
-    approx : str, default 'VFE'
-        "VFE" (a lower bound of the log density, which inducing points may be optimised with), "FITC" or "DTC".
-    mean_func : MeanFunction, optional
-        As for `Marginal`.
-    cov_func : object, optional
-        As for `Marginal`.
-
-    See Also
-    --------
-    Marginal : Without approximation.
+    approx: "VFE" (a lower bound of the log density, which inducing points may be optimised with), "FITC" or "DTC".
+    mean_func: As for `Marginal`.
+    cov_func: As for `Marginal`.
+    See Marginal: Without approximation.
 
     References
     ----------
     Quiñonero-Candela, Rasmussen (2005), Journal of Machine Learning Research 6, 1939, on "FITC" and "DTC";
     Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes (2009), on "VFE".
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> with pm.Model() as model:
     ...     gp = pm.gp.MarginalApprox("VFE", cov_func=pm.gp.cov.ExpQuad(1, 0.3))

@@ -65,25 +65,14 @@ class OnGrid(GaussianProcess):
 class LatentKron(OnGrid):
     """A process on a grid, whose values are variables of the model.
 
-    Parameters
-    ----------
-    mean_func : MeanFunction, optional
-        Of all columns together.
-    cov_funcs : sequence, optional
-        One covariance function for each list of inputs.
-
-    See Also
-    --------
-    MarginalKron : Observed with normal noise.
+    mean_func: Of all columns together.
+    cov_funcs (sequence): One covariance function for each list of inputs.
+    See MarginalKron: Observed with normal noise.
 
     References
     ----------
     Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> grid = [np.linspace(0, 1, 3)[:, None], np.linspace(0, 1, 4)[:, None]]
     >>> with pm.Model():
     ...     gp = pm.gp.LatentKron(cov_funcs=[pm.gp.cov.ExpQuad(1, 0.5), pm.gp.cov.ExpQuad(1, 0.5)])
@@ -121,25 +110,14 @@ class LatentKron(OnGrid):
 class MarginalKron(OnGrid):
     """A process on a grid, observed with independent noise of one standard deviation.
 
-    Parameters
-    ----------
-    mean_func : MeanFunction, optional
-        Of all columns together.
-    cov_funcs : sequence, optional
-        One covariance function for each list of inputs.
-
-    See Also
-    --------
-    LatentKron : Values are variables.
+    mean_func: Of all columns together.
+    cov_funcs (sequence): One covariance function for each list of inputs.
+    See LatentKron: Values are variables.
 
     References
     ----------
     Saatçi: Scalable Inference for Structured Gaussian Process Models, thesis, Cambridge (2011).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> grid = [np.linspace(0, 1, 3)[:, None], np.linspace(0, 1, 4)[:, None]]
     >>> with pm.Model() as model:
     ...     gp = pm.gp.MarginalKron(cov_funcs=[pm.gp.cov.ExpQuad(1, 0.5), pm.gp.cov.ExpQuad(1, 0.5)])

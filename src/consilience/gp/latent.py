@@ -24,21 +24,10 @@ from consilience.tensor import TensorLike
 class Latent(GaussianProcess):
     """A process f of mean and covariance functions.
 
-    Parameters
-    ----------
-    mean_func : MeanFunction, optional
-        Of `pm.gp.mean`, Zero by default.
-    cov_func : object, optional
-        Of `pm.gp.cov`.
-
-    See Also
-    --------
-    approx_hsgp_hyperparams : Least m and c for HSGP of one column.
-    HSGP : A process as a sum of products of sines or cosines on a box.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    mean_func: Of `pm.gp.mean`, Zero by default.
+    cov_func: Of `pm.gp.cov`.
+    See approx_hsgp_hyperparams: Least m and c for HSGP of one column.
+    See HSGP: A process as a sum of products of sines or cosines on a box.
     >>> with pm.Model() as model:
     ...     gp = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, ls=1.0))
     ...     f = gp.prior("f", [[0.0], [1.0], [2.0]])
@@ -133,34 +122,22 @@ class Latent(GaussianProcess):
 class TP(GaussianProcess):
     """A process of Student's t with `nu` degrees of freedom: at any points, values are multivariate t.
 
-    Parameters
-    ----------
-    mean_func : MeanFunction, optional
-        Mean function.
-    scale_func : object, optional
-        The scale of the values as a covariance function; PyMC's older name is `cov_func`.
-    cov_func : object, optional
-        Covariance function.
-    nu : TensorLike, optional
-        Degrees of freedom > 0.
-
-    See Also
-    --------
-    Latent : A Gaussian process.
+    mean_func: Mean function.
+    scale_func: The scale of the values as a covariance function; PyMC's older name is `cov_func`.
+    cov_func: Covariance function.
+    nu: Degrees of freedom > 0.
+    See Latent: A Gaussian process.
 
     Notes
     -----
     Given f at n points, f at others is again t, with nu + n degrees of freedom (Shah, Wilson and Ghahramani 2014;
     here `scale_func` is the scale matrix, as in `pm.MvStudentT`).
 
+
     References
     ----------
     Shah, Wilson, Ghahramani: Student-t Processes as Alternatives to Gaussian Processes (2014).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     tp = pm.gp.TP(scale_func=pm.gp.cov.ExpQuad(1, 0.5), nu=5.0)
     ...     f = tp.prior("f", X=np.linspace(0, 1, 10)[:, None])

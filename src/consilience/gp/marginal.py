@@ -101,21 +101,10 @@ class ObservedWithNoise(GaussianProcess):
 class Marginal(ObservedWithNoise):
     """A process f of mean and covariance functions, observed as y = f(X) + noise.
 
-    Parameters
-    ----------
-    mean_func : MeanFunction, optional
-        Of `pm.gp.mean`, Zero by default.
-    cov_func : object, optional
-        Of `pm.gp.cov`.
-
-    See Also
-    --------
-    MarginalApprox : The same, approximated through inducing points.
-    Latent : A process f of mean and covariance functions.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    mean_func: Of `pm.gp.mean`, Zero by default.
+    cov_func: Of `pm.gp.cov`.
+    See MarginalApprox: The same, approximated through inducing points.
+    See Latent: A process f of mean and covariance functions.
     >>> with pm.Model() as model:
     ...     gp = pm.gp.Marginal(cov_func=pm.gp.cov.ExpQuad(1, ls=1.0))
     ...     y = gp.marginal_likelihood("y", [[0.0], [1.0]], [0.1, 0.4], sigma=0.5)

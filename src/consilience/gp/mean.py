@@ -19,14 +19,8 @@ from consilience.tensor import TensorLike
 class MeanFunction:
     """A function of points; `a + b` and `a * b` combine, with numbers too.
 
-    See Also
-    --------
-    Linear : A linear one.
-    Constant : A constant one.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Linear: A linear one.
+    See Constant: A constant one.
     >>> class Square(pm.gp.mean.MeanFunction):
     ...     def __call__(self, X):
     ...         return pm.math.sum(pm.tensor.as_tensor(X) ** 2, axis=1)
@@ -59,14 +53,8 @@ class MeanFunction:
 class ZeroMean(MeanFunction):
     """0 everywhere.
 
-    See Also
-    --------
-    Constant : The number c.
-    Linear : X coeffs + intercept.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Constant: The number c.
+    See Linear: X coeffs + intercept.
     >>> pm.gp.mean.Zero()([[1.0], [2.0]]).eval().tolist()
     [0.0, 0.0]
     """
@@ -78,19 +66,9 @@ class ZeroMean(MeanFunction):
 class ConstantMean(MeanFunction):
     """The number c, or one number for each row of the inputs.
 
-    Parameters
-    ----------
-    c : TensorLike, default 0.0
-        Constant value.
-
-    See Also
-    --------
-    Linear : X coeffs + intercept.
-    Zero : 0 everywhere.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    c: Constant value.
+    See Linear: X coeffs + intercept.
+    See Zero: 0 everywhere.
     >>> pm.gp.mean.Constant(3.0)([[1.0], [2.0]]).eval().tolist()
     [3.0, 3.0]
     """
@@ -107,21 +85,10 @@ class ConstantMean(MeanFunction):
 class LinearMean(MeanFunction):
     """X coeffs + intercept.
 
-    Parameters
-    ----------
-    coeffs : TensorLike
-        One number for each column of the inputs, or one for all.
-    intercept : TensorLike, default 0.0
-        Value where the inputs are 0.
-
-    See Also
-    --------
-    Zero : 0 everywhere.
-    Constant : The number c.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    coeffs: One number for each column of the inputs, or one for all.
+    intercept: Value where the inputs are 0.
+    See Zero: 0 everywhere.
+    See Constant: The number c.
     >>> pm.gp.mean.Linear([2.0], 1.0)([[1.0], [2.0]]).eval().tolist()
     [3.0, 5.0]
     """
@@ -141,20 +108,9 @@ class LinearMean(MeanFunction):
 class MeanSum(MeanFunction):
     """Sum of two mean functions.
 
-    Parameters
-    ----------
-    first : MeanFunction
-        The first one.
-    second : MeanFunction
-        The second one.
-
-    See Also
-    --------
-    Prod : The product.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    first: The first one.
+    second: The second one.
+    See Prod: The product.
     >>> mean = pm.gp.mean.Constant(1.0) + pm.gp.mean.Linear(coeffs=[2.0])
     >>> mean([[0.0], [1.0]]).eval().tolist()
     [1.0, 3.0]
@@ -170,20 +126,9 @@ class MeanSum(MeanFunction):
 class MeanProduct(MeanFunction):
     """Product of two mean functions.
 
-    Parameters
-    ----------
-    first : MeanFunction
-        The first one.
-    second : MeanFunction
-        The second one.
-
-    See Also
-    --------
-    Add : The sum.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    first: The first one.
+    second: The second one.
+    See Add: The sum.
     >>> mean = pm.gp.mean.Constant(3.0) * pm.gp.mean.Linear(coeffs=[2.0])
     >>> mean([[0.0], [1.0]]).eval().tolist()
     [0.0, 6.0]

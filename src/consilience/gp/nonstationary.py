@@ -19,18 +19,8 @@ from consilience.tensor import TensorLike
 class ConstantCovariance(BaseCovariance):
     """The constant c >= 0.
 
-    Parameters
-    ----------
-    c : TensorLike
-        Constant value.
-
-    See Also
-    --------
-    WhiteNoise : Variance sigma^2 for a point with itself.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    c: Constant value.
+    See WhiteNoise: Variance sigma^2 for a point with itself.
     >>> pm.gp.cov.Constant(2.0)([[1.0], [2.0]]).eval().round(4).tolist()
     [[2.0, 2.0], [2.0, 2.0]]
     """
@@ -48,18 +38,8 @@ class ConstantCovariance(BaseCovariance):
 class WhiteNoise(BaseCovariance):
     """Variance sigma^2 for a point with itself, 0 for others, those of `Xs` included.
 
-    Parameters
-    ----------
-    sigma : TensorLike
-        Standard deviation >= 0.
-
-    See Also
-    --------
-    Constant : The constant c >= 0.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    sigma: Standard deviation >= 0.
+    See Constant: The constant c >= 0.
     >>> pm.gp.cov.WhiteNoise(2.0)([[1.0], [2.0]]).eval().round(4).tolist()
     [[4.0, 0.0], [0.0, 4.0]]
     """
@@ -79,20 +59,10 @@ class WhiteNoise(BaseCovariance):
 class LinearCovariance(Covariance):
     """Sum (x - c) (x' - c) over the active columns.
 
-    Parameters
-    ----------
     input_dim : ...
-    c : TensorLike
-        Centre, one number or one for each active column.
+    c: Centre, one number or one for each active column.
     active_dims : ...
-
-    See Also
-    --------
-    Polynomial : Powers of a linear function.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Polynomial: Powers of a linear function.
     >>> pm.gp.cov.Linear(1, c=0.0)([[1.0], [2.0]]).eval().round(4).tolist()
     [[1.0, 2.0], [2.0, 4.0]]
     """
@@ -115,28 +85,17 @@ class LinearCovariance(Covariance):
 class Polynomial(LinearCovariance):
     """(sum (x - c) (x' - c) + offset)^d.
 
-    Parameters
-    ----------
     input_dim : ...
-    c : TensorLike
-        Centre, one number or one for each active column.
-    d : TensorLike
-        Degree, the exponent.
-    offset : TensorLike
-        Number that is added before the power is taken.
+    c: Centre, one number or one for each active column.
+    d: Degree, the exponent.
+    offset: Number that is added before the power is taken.
     active_dims : ...
-
-    See Also
-    --------
-    Linear : Sum (x - c) (x' - c) over the active columns.
+    See Linear: Sum (x - c) (x' - c) over the active columns.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.Polynomial(1, c=0.0, d=2, offset=1.0)([[1.0], [2.0]]).eval().round(4).tolist()
     [[4.0, 9.0], [9.0, 25.0]]
     """
@@ -175,24 +134,12 @@ def _covariance(given: BaseCovariance, owner: str) -> BaseCovariance:
 class WarpedInput(Covariance):
     """`cov_func` at `warp_func(X, *args)`.
 
-    Parameters
-    ----------
     input_dim : ...
-    cov_func : BaseCovariance
-        Covariance function.
-    warp_func : Function
-        (n, active dims) and `args` -> the inputs of `cov_func`, a matrix of n rows.
-    args : object, optional
-        Arguments that the function takes behind the inputs.
+    cov_func: Covariance function.
+    warp_func: (n, active dims) and `args` -> the inputs of `cov_func`, a matrix of n rows.
+    args: Arguments that the function takes behind the inputs.
     active_dims : ...
-
-    See Also
-    --------
-    ScaledCov : Varies the amplitude.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See ScaledCov: Varies the amplitude.
     >>> k = pm.gp.cov.WarpedInput(1, pm.gp.cov.ExpQuad(1, 1.0), lambda x: x**2)
     >>> k([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
@@ -226,24 +173,12 @@ class WarpedInput(Covariance):
 class ScaledCov(Covariance):
     """`scaling_func(x) cov_func(x, x') scaling_func(x')`.
 
-    Parameters
-    ----------
     input_dim : ...
-    cov_func : BaseCovariance
-        Covariance function.
-    scaling_func : Function
-        (n, active dims) and `args` -> n numbers, as a vector or one column.
-    args : object, optional
-        Arguments that the function takes behind the inputs.
+    cov_func: Covariance function.
+    scaling_func: (n, active dims) and `args` -> n numbers, as a vector or one column.
+    args: Arguments that the function takes behind the inputs.
     active_dims : ...
-
-    See Also
-    --------
-    WarpedInput : Varies the inputs.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See WarpedInput: Varies the inputs.
     >>> k = pm.gp.cov.ScaledCov(1, pm.gp.cov.Constant(1.0), lambda x: 1.0 + x)
     >>> k([[0.0], [1.0]]).eval().tolist()
     [[1.0, 2.0], [2.0, 4.0]]
@@ -276,26 +211,16 @@ class ScaledCov(Covariance):
 class Gibbs(Covariance):
     """`sqrt(2 l l' / (l^2 + l'^2)) exp(-(x - x')^2 / (l^2 + l'^2))`, with l = lengthscale_func(x) > 0; one column.
 
-    Parameters
-    ----------
     input_dim : ...
-    lengthscale_func : Function
-        (n, 1) and `args` -> n lengthscales, as a vector or one column.
-    args : object, optional
-        Arguments that the function takes behind the inputs.
+    lengthscale_func: (n, 1) and `args` -> n lengthscales, as a vector or one column.
+    args: Arguments that the function takes behind the inputs.
     active_dims : ...
-
-    See Also
-    --------
-    WarpedInput : Another way to vary a lengthscale.
+    See WarpedInput: Another way to vary a lengthscale.
 
     References
     ----------
     Gibbs: Bayesian Gaussian Processes for Regression and Classification, thesis, Cambridge (1997).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> k = pm.gp.cov.Gibbs(1, lambda x: 1.0 + x**2)
     >>> k([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.7323], [0.7323, 1.0]]
@@ -331,28 +256,17 @@ class Gibbs(Covariance):
 class Coregion(Covariance):
     """Covariances of outputs, B = W W' + diag(kappa), read at the whole numbers in one column.
 
-    Parameters
-    ----------
     input_dim : ...
-    W : TensorLike, optional
-        Loadings of the common parts, shape (outputs, rank).
-    kappa : TensorLike, optional
-        Variances >= 0 of the outputs' own parts, shape (outputs,).
-    B : TensorLike, optional
-        Shape (outputs, outputs), in place of both.
+    W: Loadings of the common parts, shape (outputs, rank).
+    kappa: Variances >= 0 of the outputs' own parts, shape (outputs,).
+    B: Shape (outputs, outputs), in place of both.
     active_dims : ...
-
-    See Also
-    --------
-    Kron : With a covariance of the inputs, on a grid.
+    See Kron: With a covariance of the inputs, on a grid.
 
     References
     ----------
     Bonilla, Chai, Williams: Multi-task Gaussian Process Prediction (2007).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> k = pm.gp.cov.Coregion(1, W=[[1.0], [2.0]], kappa=[0.5, 0.5])
     >>> k([[0], [1]]).eval().tolist()
     [[1.5, 2.0], [2.0, 4.5]]

@@ -21,27 +21,17 @@ from consilience.tensor import TensorLike
 class Stationary(Covariance):
     """Base of covariance functions of the distance.
 
-    Parameters
-    ----------
     input_dim : ...
-    ls : TensorLike, optional
-        Lengthscales > 0, one or one for each active column.
-    ls_inv : TensorLike, optional
-        Their inverses, in place of `ls`.
+    ls: Lengthscales > 0, one or one for each active column.
+    ls_inv: Their inverses, in place of `ls`.
     active_dims : ...
-
-    See Also
-    --------
-    ExpQuad : The smoothest one.
-    Matern52 : Twice differentiable.
+    See ExpQuad: The smoothest one.
+    See Matern52: Twice differentiable.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> issubclass(pm.gp.cov.Matern32, pm.gp.cov.Stationary)
     True
     """
@@ -100,23 +90,15 @@ class Stationary(Covariance):
 class ExpQuad(Stationary):
     """`exp(-r^2 / 2)`.
 
-    Parameters
-    ----------
     input_dim, ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    Matern52 : Twice differentiable.
-    Matern32 : Once differentiable.
-    RatQuad : A mixture of lengthscales.
+    See Matern52: Twice differentiable.
+    See Matern32: Once differentiable.
+    See RatQuad: A mixture of lengthscales.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.ExpQuad(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
@@ -132,26 +114,17 @@ class ExpQuad(Stationary):
 class RatQuad(Stationary):
     """(1 + r^2 / (2 alpha))^-alpha, with alpha > 0.
 
-    Parameters
-    ----------
     input_dim : ...
-    alpha : TensorLike
-        Shape > 0: the larger, the nearer to `ExpQuad`.
+    alpha: Shape > 0: the larger, the nearer to `ExpQuad`.
     ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    ExpQuad : `exp(-r^2 / 2)`.
-    Matern52 : Twice differentiable.
-    Matern32 : Once differentiable.
+    See ExpQuad: `exp(-r^2 / 2)`.
+    See Matern52: Twice differentiable.
+    See Matern32: Once differentiable.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.RatQuad(1, alpha=1.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6667], [0.6667, 1.0]]
     """
@@ -202,22 +175,14 @@ class Matern(Stationary):
 class Matern12(Matern):
     """`exp(-r)`.
 
-    Parameters
-    ----------
     input_dim, ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    Matern32 : Once differentiable.
-    Exponential : `exp(-r / 2)`.
+    See Matern32: Once differentiable.
+    See Exponential: `exp(-r / 2)`.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.Matern12(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.3679], [0.3679, 1.0]]
     """
@@ -231,23 +196,15 @@ class Matern12(Matern):
 class Matern32(Matern):
     """(1 + sqrt(3) r) exp(-sqrt(3) r).
 
-    Parameters
-    ----------
     input_dim, ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    RatQuad : A mixture of lengthscales.
-    ExpQuad : `exp(-r^2 / 2)`.
-    Matern52 : Twice differentiable.
+    See RatQuad: A mixture of lengthscales.
+    See ExpQuad: `exp(-r^2 / 2)`.
+    See Matern52: Twice differentiable.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.Matern32(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.4834], [0.4834, 1.0]]
     """
@@ -262,23 +219,15 @@ class Matern32(Matern):
 class Matern52(Matern):
     """(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r).
 
-    Parameters
-    ----------
     input_dim, ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    Matern32 : Once differentiable.
-    RatQuad : A mixture of lengthscales.
-    ExpQuad : `exp(-r^2 / 2)`.
+    See Matern32: Once differentiable.
+    See RatQuad: A mixture of lengthscales.
+    See ExpQuad: `exp(-r^2 / 2)`.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.Matern52(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.524], [0.524, 1.0]]
     """
@@ -293,22 +242,14 @@ class Matern52(Matern):
 class ExponentialCovariance(Matern):
     """`exp(-r / 2)`: Matern12 of twice the lengthscale.
 
-    Parameters
-    ----------
     input_dim, ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    Matern12 : `exp(-r)`.
-    Matern32 : Once differentiable.
+    See Matern12: `exp(-r)`.
+    See Matern32: Once differentiable.
 
     References
     ----------
     Rasmussen, Williams: Gaussian Processes for Machine Learning (2006), chapter 4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.Exponential(1, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
@@ -326,17 +267,8 @@ class ExponentialCovariance(Matern):
 class Cosine(Stationary):
     """`cos(2 pi r)`.
 
-    Parameters
-    ----------
     input_dim, ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    Periodic : `exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2)`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Periodic: `exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2)`.
     >>> pm.gp.cov.Cosine(1, ls=2.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
@@ -348,24 +280,15 @@ class Cosine(Stationary):
 class Periodic(Stationary):
     """`exp(-sum (sin(pi (x - x') / period) / ls)^2 / 2)`.
 
-    Parameters
-    ----------
     input_dim : ...
-    period : TensorLike
-        > 0, one or one for each active column.
+    period: > 0, one or one for each active column.
     ls, ls_inv, active_dims : ...
-
-    See Also
-    --------
-    Cosine : `cos(2 pi r)`.
+    See Cosine: `cos(2 pi r)`.
 
     References
     ----------
     MacKay: Introduction to Gaussian Processes (1998).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.Periodic(1, period=2.0, ls=1.0)([[0.0], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.6065], [0.6065, 1.0]]
     """
@@ -412,20 +335,9 @@ class Periodic(Stationary):
 class WrappedPeriodic(Covariance):
     """A stationary covariance function at the distances sin(pi (x - x') / period): periodic. Of ExpQuad it is Periodic.
 
-    Parameters
-    ----------
-    cov_func : Stationary
-        A stationary covariance function, whose columns and lengthscales are used.
-    period : TensorLike
-        > 0, one or one for each active column.
-
-    See Also
-    --------
-    Periodic : That of `ExpQuad`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    cov_func: A stationary covariance function, whose columns and lengthscales are used.
+    period: > 0, one or one for each active column.
+    See Periodic: That of `ExpQuad`.
     >>> k = pm.gp.cov.WrappedPeriodic(pm.gp.cov.Matern32(1, ls=1.0), period=1.0)
     >>> k([[0.0], [0.5], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.4834, 1.0], [0.4834, 1.0, 0.4834], [1.0, 0.4834, 1.0]]
@@ -449,26 +361,16 @@ class WrappedPeriodic(Covariance):
 class CircularCovariance(Covariance):
     """Wendland's function of the shorter way round a circle: (1 + tau t / c) max(1 - t / c, 0)^tau, c half of a period.
 
-    Parameters
-    ----------
     input_dim : ...
-    period : TensorLike
-        Length of the circle > 0.
-    tau : TensorLike, default 4.0
-        >= 4, which makes it positive definite.
+    period: Length of the circle > 0.
+    tau: >= 4, which makes it positive definite.
     active_dims : ...
-
-    See Also
-    --------
-    Periodic : By sines.
+    See Periodic: By sines.
 
     References
     ----------
     Padonou, Roustant (2016), SIAM/ASA Journal on Uncertainty Quantification 4, 1014.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.gp.cov.Circular(1, period=1.0)([[0.0], [0.25], [1.0]]).eval().round(4).tolist()
     [[1.0, 0.1875, 1.0], [0.1875, 1.0, 0.1875], [1.0, 0.1875, 1.0]]
     """

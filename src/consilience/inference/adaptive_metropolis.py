@@ -41,20 +41,12 @@ class AdaptiveMetropolisInfo:
 class AdaptiveMetropolisState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    scale : f64
-        Factor on the steps, positive; learnt.
-    mean : Array
-        Of the chain so far, f64[dimension].
-    covariance : Array
-        Of the chain so far, f64[dimension, dimension].
-    factor : Array
-        Lower Cholesky factor of the covariance in use, f64[dimension, dimension].
-    target : f64
-        Mean probability of acceptance to reach.
-    tune : i64
-        Number of tuning transitions.
+    scale: Factor on the steps, positive; learnt.
+    mean (Array): Of the chain so far, f64[dimension].
+    covariance (Array): Of the chain so far, f64[dimension, dimension].
+    factor (Array): Lower Cholesky factor of the covariance in use, f64[dimension, dimension].
+    target: Mean probability of acceptance to reach.
+    tune: Number of tuning transitions.
     """
 
     scale: f64
@@ -151,26 +143,16 @@ def step_adaptive(
 class AdaptiveMetropolis(Kernel):
     """Metropolis with normal proposals of the covariance of the chain so far, for correlated variables.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    scaling : float, optional
-        Factor on the steps at the beginning, positive; by default 2.38 / sqrt(coordinates).
-    target_accept : float, default 0.234
-        Mean probability of acceptance that the scale is tuned for, between 0 and 1.
-
-    See Also
-    --------
-    Metropolis : Without learning the covariance.
-    MALA : With gradients.
+    scaling (float): Factor on the steps at the beginning, positive; by default 2.38 / sqrt(coordinates).
+    target_accept (float): Mean probability of acceptance that the scale is tuned for, between 0 and 1.
+    See Metropolis: Without learning the covariance.
+    See MALA: With gradients.
 
     References
     ----------
     Haario, Saksman, Tamminen (2001), Bernoulli 7, 223.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     step = pm.AdaptiveMetropolis(target_accept=0.3)

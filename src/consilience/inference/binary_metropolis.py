@@ -90,23 +90,11 @@ def step_binary(
 class BinaryMetropolis(Kernel):
     """Metropolis sampling of variables with two values; `BinaryGibbsMetropolis` moves further where that is possible.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    scaling : float, default 1.0
-        Each coordinate changes with probability 1 - 0.5 ** scaling, positive.
-    tune : bool, default True
-        As in PyMC, where they change no draw either: the scaling stays as it is.
-    tune_interval : int, default 100
-        As in PyMC, where they change no draw either: the scaling stays as it is.
-
-    See Also
-    --------
-    BinaryGibbsMetropolis : Draws each variable from its conditional distribution.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    scaling (float): Each coordinate changes with probability 1 - 0.5 ** scaling, positive.
+    tune (bool): As in PyMC, where they change no draw either: the scaling stays as it is.
+    tune_interval (int): As in PyMC, where they change no draw either: the scaling stays as it is.
+    See BinaryGibbsMetropolis: Draws each variable from its conditional distribution.
     >>> with pm.Model():
     ...     x = pm.Bernoulli("x", 0.3, shape=2)
     ...     result = pm.sample(step=pm.BinaryMetropolis([x]), random_seed=1, progressbar=False)

@@ -26,12 +26,8 @@ LOG_DENSITY: Final = "lp"  # of the whole position, where several kernels move p
 class Columns(Record):
     """The statistics of a kernel's transitions.
 
-    Parameters
-    ----------
-    types : mapping of str to str
-        NumPy's name of each statistic's type, in the order of the rows.
-    roles : mapping of Role to str
-        Name of the statistic that has a role, for roles that one has.
+    types: NumPy's name of each statistic's type, in the order of the rows.
+    roles: Name of the statistic that has a role, for roles that one has.
     """
 
     types: Mapping[str, str]

@@ -19,19 +19,9 @@ from consilience.record import replace
 class CompoundStep(Kernel):
     """Several kernels, one transition of each after the other.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    methods : tuple of Kernel, default ()
-        The kernels; together they move all variables, each of them once.
-
-    See Also
-    --------
-    sample : Makes one of the methods that `step` lists.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    methods (tuple of Kernel): The kernels; together they move all variables, each of them once.
+    See sample: Makes one of the methods that `step` lists.
     >>> with pm.Model():
     ...     x, y = pm.Normal("x"), pm.Normal("y")
     ...     steps = pm.CompoundStep(methods=(pm.Slice([x]), pm.Metropolis([y])))

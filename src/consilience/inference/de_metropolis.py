@@ -52,12 +52,8 @@ class DEMetropolisCommand(Record, eq=False):
 class DEMetropolisState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    archive : Array
-        Past points of all chains, f64[points, dimension].
-    tune : i64
-        Number of tuning transitions.
+    archive (Array): Past points of all chains, f64[points, dimension].
+    tune: Number of tuning transitions.
     """
 
     proposal: DEProposal
@@ -97,36 +93,24 @@ def step_de_metropolis(
 class DEMetropolis(Kernel):
     """Differential evolution across chains (ter Braak 2006), for continuous variables and at least three chains.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    lamb : float, optional
-        Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
-    scaling : float, default 0.001
-        Half width of the uniform perturbation of each coordinate, positive.
-    tune : Tuned, default 'scaling'
-        What is tuned: "lambda", "scaling", or None for nothing.
-    tune_interval : int, default 100
-        Transitions between two changes, at least 1.
-    interval : int, default 50
-        Transitions after which the chains are given each other's points anew, at least 1.
-
-    See Also
-    --------
-    DEMetropolisZ : With one chain's own history.
+    lamb (float): Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
+    scaling (float): Half width of the uniform perturbation of each coordinate, positive.
+    tune (Tuned): What is tuned: "lambda", "scaling", or None for nothing.
+    tune_interval (int): Transitions between two changes, at least 1.
+    interval (int): Transitions after which the chains are given each other's points anew, at least 1.
+    See DEMetropolisZ: With one chain's own history.
 
     Notes
     -----
     The points are at most 1000 of all that the chains have passed since the middle of tuning. PyMC takes those where
     the other chains are now, which would bind chains to each other after every transition.
 
+
     References
     ----------
     Ter Braak (2006), Statistics and Computing 16, 239.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     result = pm.sample(step=pm.DEMetropolis(), random_seed=1, progressbar=False)

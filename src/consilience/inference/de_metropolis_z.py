@@ -44,20 +44,12 @@ LONGEST = 2.2
 class DEMetropolisZState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    history : Array
-        Past points, f64[ARCHIVE, dimension].
-    points : i64
-        How many of its rows are filled.
-    every : i64
-        Transitions between two points that are kept; doubled, with every other point dropped, when it is full.
-    snooker : f64
-        Probability of a snooker update.
-    dropped : f64
-        Share of the history that is forgotten when tuning ends.
-    tune : i64
-        Number of tuning transitions.
+    history (Array): Past points, f64[ARCHIVE, dimension].
+    points: How many of its rows are filled.
+    every: Transitions between two points that are kept; doubled, with every other point dropped, when it is full.
+    snooker: Probability of a snooker update.
+    dropped: Share of the history that is forgotten when tuning ends.
+    tune: Number of tuning transitions.
     """
 
     proposal: DEProposal
@@ -167,37 +159,24 @@ def step_de_metropolis_z(
 class DEMetropolisZ(Kernel):
     """Differential evolution with a chain's own history (ter Braak & Vrugt 2008), for continuous variables.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    lamb : float, optional
-        Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
-    scaling : float, default 0.001
-        Half width of the uniform perturbation of each coordinate, positive.
-    tune : Tuned, default 'lambda'
-        What is tuned: "lambda", "scaling", or None for nothing.
-    tune_interval : int, default 100
-        Transitions between two changes, at least 1.
-    tune_drop_fraction : float, default 0.9
-        Share of the history that is forgotten when tuning ends, from 0 to 1.
-    snooker : float, default 0.0
-        Probability of a snooker update in place of a difference, from 0 to 1.
-
-    See Also
-    --------
-    DEMetropolis : Across chains.
+    lamb (float): Factor on the difference of two past points, positive; 2.38 / sqrt(2 dimension) by default.
+    scaling (float): Half width of the uniform perturbation of each coordinate, positive.
+    tune (Tuned): What is tuned: "lambda", "scaling", or None for nothing.
+    tune_interval (int): Transitions between two changes, at least 1.
+    tune_drop_fraction (float): Share of the history that is forgotten when tuning ends, from 0 to 1.
+    snooker (float): Probability of a snooker update in place of a difference, from 0 to 1.
+    See DEMetropolis: Across chains.
 
     Notes
     -----
     At most 1000 past points are kept, spread over the whole past.
 
+
     References
     ----------
     Ter Braak, Vrugt (2008), Statistics and Computing 18, 435.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     result = pm.sample(step=pm.DEMetropolisZ(), random_seed=1, progressbar=False)

@@ -63,14 +63,9 @@ class Outputs:
 class Density:
     """A log density in the form native code calls; one per chain, for it owns the scratch memory.
 
-    Attributes
-    ----------
-    unused : Array
-        f64[dimension] for gradients that nobody reads.
-    evaluations : i64
-        Calls of the entry so far.
-    stop : Array
-        i64[1], not 0 once the run is to stop; shared by all chains.
+    unused (Array): f64[dimension] for gradients that nobody reads.
+    evaluations: Calls of the entry so far.
+    stop (Array): i64[1], not 0 once the run is to stop; shared by all chains.
     """
 
     entry: FunctionPointer[[Inputs, Outputs, Array[f64], i64], i64]

@@ -46,16 +46,10 @@ class DEInfo:
 class DEProposal:
     """How far proposals go, and what is learnt of it while tuning.
 
-    Attributes
-    ----------
-    lamb, scaling : f64
-        Factor on the difference, and half width of the perturbation.
-    tuned : i64
-        `LAMBDA`, `SCALING`, or 0.
-    interval : i64
-        Proposals between two changes.
-    proposals, successes : i64
-        Proposals made and accepted since the last change.
+    lamb, scaling: Factor on the difference, and half width of the perturbation.
+    tuned: `LAMBDA`, `SCALING`, or 0.
+    interval: Proposals between two changes.
+    proposals, successes: Proposals made and accepted since the last change.
     """
 
     lamb: f64

@@ -19,20 +19,12 @@ ANCHOR = 10.0  # the anchor is this multiple of the initial step size, since lar
 class StepSize:
     """The state of a dual averaging.
 
-    Attributes
-    ----------
-    step : f64
-        Step size of the next transition.
-    average : f64
-        Exp of the weighted average of log step sizes: the step size to keep when tuning ends.
-    target : f64
-        Acceptance probability asked for, between 0 and 1.
-    anchor : f64
-        Log step size to which early iterations are drawn.
-    error : f64
-        Running mean of target - acceptance.
-    count : i64
-        Acceptance probabilities seen since the last restart.
+    step: Step size of the next transition.
+    average: Exp of the weighted average of log step sizes: the step size to keep when tuning ends.
+    target: Acceptance probability asked for, between 0 and 1.
+    anchor: Log step size to which early iterations are drawn.
+    error: Running mean of target - acceptance.
+    count: Acceptance probabilities seen since the last restart.
     """
 
     step: f64

@@ -43,18 +43,11 @@ class EllipticalSliceState:
 class EllipticalSliceScratch:
     """Memory of a transition, and the prior.
 
-    Attributes
-    ----------
-    position : Array
-        The point looked at, f64[dimension].
-    normals : Array
-        Standard normals, f64[dimension].
-    white : Array
-        Coordinates in which the prior is a standard normal, f64[dimension].
-    ellipse : Array
-        The draw of the prior that spans the ellipse, f64[dimension].
-    factor : Array
-        Lower Cholesky factor of the prior's covariance, f64[dimension, dimension].
+    position (Array): The point looked at, f64[dimension].
+    normals (Array): Standard normals, f64[dimension].
+    white (Array): Coordinates in which the prior is a standard normal, f64[dimension].
+    ellipse (Array): The draw of the prior that spans the ellipse, f64[dimension].
+    factor (Array): Lower Cholesky factor of the prior's covariance, f64[dimension, dimension].
     """
 
     position: Array[f64]
@@ -140,26 +133,15 @@ def step_elliptical(
 class EllipticalSlice(Kernel):
     """Elliptical slice sampling: no settings to tune, and no rejections.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    prior_cov : object, optional
-        Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
-    prior_chol : object, optional
-        Its lower Cholesky factor, instead.
-
-    See Also
-    --------
-    Slice : Without a normal prior.
+    prior_cov: Covariance of the normal prior around zero, float64 (coordinate, coordinate), positive definite.
+    prior_chol: Its lower Cholesky factor, instead.
+    See Slice: Without a normal prior.
 
     References
     ----------
     Murray, Adams, MacKay: Elliptical Slice Sampling (2010).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", 0, 1, shape=3)
     ...     y = pm.Normal("y", x, 1, observed=[1.0, 2.0, 3.0])

@@ -22,15 +22,10 @@ ROUNDING = 1e-10  # of a gradient that is zero
 class Estimators:
     """What a chain has seen.
 
-    Attributes
-    ----------
-    means, squares : Array
-        Running means and sums of squared deviations, f64[2, 2, dimension]: estimator (two of them), then draws before
-        gradients.
-    counts : Array
-        Draws seen by each estimator, i64[2].
-    foreground : i64
-        0 or 1: the estimator that gives the metric.
+    means, squares (Array): Running means and sums of squared deviations, f64[2, 2, dimension]: estimator (two of them),
+        then draws before gradients.
+    counts (Array): Draws seen by each estimator, i64[2].
+    foreground: 0 or 1: the estimator that gives the metric.
     """
 
     means: Array[f64]

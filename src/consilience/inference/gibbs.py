@@ -41,14 +41,9 @@ class GibbsInfo:
 class GibbsState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    least, values : Array
-        Least value and number of values of each coordinate, f64[dimension] and i64[dimension].
-    separable : boolean
-        Whether all coordinates are drawn from one table; all have `width` values then.
-    width : i64
-        Greatest number of values.
+    least, values (Array): Least value and number of values of each coordinate, f64[dimension] and i64[dimension].
+    separable: Whether all coordinates are drawn from one table; all have `width` values then.
+    width: Greatest number of values.
     """
 
     least: Array[f64]
@@ -61,16 +56,10 @@ class GibbsState:
 class GibbsScratch:
     """Memory of a sweep.
 
-    Attributes
-    ----------
-    table : Array
-        Probabilities, f64[width, dimension], or log densities of one coordinate, f64[width].
-    weights : Array
-        Those of one coordinate, f64[width].
-    position : Array
-        The point proposed, f64[dimension].
-    uniforms : FunctionPointer
-        `random_uniforms`: fills an array, given key, counter, array and length.
+    table (Array): Probabilities, f64[width, dimension], or log densities of one coordinate, f64[width].
+    weights (Array): Those of one coordinate, f64[width].
+    position (Array): The point proposed, f64[dimension].
+    uniforms (FunctionPointer): `random_uniforms`: fills an array, given key, counter, array and length.
     """
 
     table: Array[f64]
@@ -199,19 +188,9 @@ class CategoricalGibbsMetropolis(Kernel):
     Each element is drawn from its distribution given all others, so that every proposal is accepted. Elements that are
     independent of each other given all others are drawn side by side: one pass over the data for all.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    separable : bool, default False
-        Whether they are; `pm.sample` finds out.
-
-    See Also
-    --------
-    BinaryGibbsMetropolis : The same for two values.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    separable (bool): Whether they are; `pm.sample` finds out.
+    See BinaryGibbsMetropolis: The same for two values.
     >>> with pm.Model():
     ...     x = pm.Categorical("x", [0.2, 0.3, 0.5])
     ...     step = pm.CategoricalGibbsMetropolis([x])
@@ -261,20 +240,10 @@ class CategoricalGibbsMetropolis(Kernel):
 class BinaryGibbsMetropolis(CategoricalGibbsMetropolis):
     """Gibbs sampling of variables with two values: see `CategoricalGibbsMetropolis`.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    separable : object, default False
-        Whether variables that do not meet are updated at once.
-
-    See Also
-    --------
-    CategoricalGibbsMetropolis : For more values.
-    BinaryMetropolis : Proposes single changes.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    separable: Whether variables that do not meet are updated at once.
+    See CategoricalGibbsMetropolis: For more values.
+    See BinaryMetropolis: Proposes single changes.
     >>> with pm.Model():
     ...     x = pm.Bernoulli("x", 0.3, shape=2)
     ...     result = pm.sample(step=pm.BinaryGibbsMetropolis([x]), random_seed=1, progressbar=False)

@@ -58,12 +58,8 @@ class HmcInfo:
 class HmcState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    path_length : f64
-        Mean integration time, positive; the metric's scale is its unit.
-    max_steps : i64
-        Greatest number of leapfrog steps, at least 1.
+    path_length: Mean integration time, positive; the metric's scale is its unit.
+    max_steps: Greatest number of leapfrog steps, at least 1.
     """
 
     warmup: Warmup
@@ -76,14 +72,9 @@ class HmcState:
 class HmcScratch:
     """Memory of a transition.
 
-    Attributes
-    ----------
-    positions, gradients, drifts : Array
-        Two points, the last and the one being made, f64[2, stride].
-    momentum, velocity : Array
-        f64[dimension].
-    begin, end : Array
-        Ends of the leapfrog step that diverged, f64[dimension].
+    positions, gradients, drifts (Array): Two points, the last and the one being made, f64[2, stride].
+    momentum, velocity (Array): f64[dimension].
+    begin, end (Array): Ends of the leapfrog step that diverged, f64[dimension].
     """
 
     positions: Array[f64]
@@ -223,30 +214,18 @@ class LeapfrogPath(Kernel):
 class HamiltonianMC(LeapfrogPath):
     """Hamiltonian Monte Carlo with a diagonal metric that is learned while tuning.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    path_length : object, default 2.0
-        Mean integration time, positive; the learnt metric's scale is its unit.
-    target_accept : object, default 0.65
-        Mean acceptance probability to tune the step size for, between 0 and 1.
-    max_steps : object, default 1024
-        Greatest number of leapfrog steps of a transition, at least 1.
-    initial_step : object, default 0.1
-        Where the search for a first step size begins, positive.
-
-    See Also
-    --------
-    MALA : The Metropolis-adjusted Langevin algorithm.
-    NUTS : The No-U-Turn Sampler (Hoffman & Gelman 2014).
+    path_length: Mean integration time, positive; the learnt metric's scale is its unit.
+    target_accept: Mean acceptance probability to tune the step size for, between 0 and 1.
+    max_steps: Greatest number of leapfrog steps of a transition, at least 1.
+    initial_step: Where the search for a first step size begins, positive.
+    See MALA: The Metropolis-adjusted Langevin algorithm.
+    See NUTS: The No-U-Turn Sampler (Hoffman & Gelman 2014).
 
     References
     ----------
     Neal: MCMC Using Hamiltonian Dynamics, in Handbook of Markov Chain Monte Carlo (2011).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.HamiltonianMC(target_accept=0.9).target_accept
     0.9
     """

@@ -73,12 +73,10 @@ def _taking_pymcs(kernel: type[Kernel]) -> Callable[..., None]:
 class Kernel(Record):
     """A step method with its settings; derive from it to write another one.
 
-    Parameters
-    ----------
-    vars : tuple of str, default ()
-        Names of the variables it moves, or the variables themselves; none: all that no other kernel moves.
-    compiled : bool, default True
-        False runs the same source under CPython: slow, for debugging. Kernels that take turns run there together.
+    vars (tuple of str): Names of the variables it moves, or the variables themselves; none: all that no other kernel
+        moves.
+    compiled (bool): False runs the same source under CPython: slow, for debugging. Kernels that take turns run there
+        together.
 
     Attributes
     ----------
@@ -107,9 +105,7 @@ class Kernel(Record):
         Whether its chains may jump between its transitions: nothing that it remembers, but the point and what it
         learnt, depends on where a chain is.
 
-    See Also
-    --------
-    Metropolis : A step method that comes with the library.
+    See Metropolis: A step method that comes with the library.
 
     Notes
     -----
@@ -118,9 +114,6 @@ class Kernel(Record):
     and makes a chain's memory with `state` and `scratch`. What is in `state` is all that checkpoints hold besides
     `point`: every field of it is written and read back.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> issubclass(pm.Slice, pm.Kernel)
     True
     """
@@ -286,20 +279,12 @@ def prepare(kernel: Kernel) -> None:
 class MarkovChain:
     """One chain of a kernel, or of several in turn.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        What moves it.
-    density : LogDensity
-        The target; records hold addresses only, which are good as long as it is there.
-    position : ndarray
-        Its starting point, float64 (coordinate,).
-    key : int
-        Key of its random numbers, see `streams.chain_key`.
-    tune : int
-        Number of transitions at the beginning in which kernels tune themselves; 0 for none.
-    stop : ndarray
-        Int64 (1,); once it is not 0 the chain ends after at most one more evaluation.
+    kernel (Kernel): What moves it.
+    density (LogDensity): The target; records hold addresses only, which are good as long as it is there.
+    position (ndarray): Its starting point, float64 (coordinate,).
+    key (int): Key of its random numbers, see `streams.chain_key`.
+    tune (int): Number of transitions at the beginning in which kernels tune themselves; 0 for none.
+    stop (ndarray): Int64 (1,); once it is not 0 the chain ends after at most one more evaluation.
     """
 
     def __init__(
@@ -430,10 +415,7 @@ class MarkovChain:
     def begin(self, command: Command = None) -> None:
         """Evaluate the starting point and prepare, under a tuner's first command.
 
-        Raises
-        ------
-        InitialPointError
-            If its log density is not finite.
+        Raises InitialPointError: If its log density is not finite.
         """
         self.apply(command, starting=True)
         for kernel, part in zip(self.kernel.parts, self.parts, strict=True):

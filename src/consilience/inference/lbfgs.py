@@ -28,18 +28,11 @@ TYPICAL_POINTS = 2  # in a row
 class LBFGS:
     """Scratch memory for a climb.
 
-    Attributes
-    ----------
-    moves, turns : Array
-        Differences of positions and of gradients along the way, f64[HISTORY, stride], as a ring.
-    curvatures : Array
-        Moves' turns of each pair, f64[HISTORY].
-    weights : Array
-        f64[HISTORY].
-    pairs : i64
-        Pairs seen so far.
-    direction, position, gradient : Array
-        f64[dimension].
+    moves, turns (Array): Differences of positions and of gradients along the way, f64[HISTORY, stride], as a ring.
+    curvatures (Array): Moves' turns of each pair, f64[HISTORY].
+    weights (Array): f64[HISTORY].
+    pairs: Pairs seen so far.
+    direction, position, gradient (Array): f64[dimension].
     """
 
     moves: Array[f64]

@@ -17,25 +17,15 @@ from consilience.inference.warmup import new_warmup
 class MALA(LeapfrogPath):
     """The Metropolis-adjusted Langevin algorithm with a diagonal metric learnt while tuning.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    target_accept : object, default 0.574
-        Mean acceptance probability to tune the step size for, between 0 and 1.
-    initial_step : object, default 0.1
-        Where the search for a first step size begins, positive.
-
-    See Also
-    --------
-    NUTS : Moves further per gradient.
+    target_accept: Mean acceptance probability to tune the step size for, between 0 and 1.
+    initial_step: Where the search for a first step size begins, positive.
+    See NUTS: Moves further per gradient.
 
     References
     ----------
     Roberts, Tweedie (1996), Bernoulli 2, 341.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     result = pm.sample(step=pm.MALA(), random_seed=1, progressbar=False)

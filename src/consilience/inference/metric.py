@@ -41,16 +41,10 @@ LARGEST_EIGENVALUE = 1e10
 class Scales(Record):
     """A metric as a message: scale per coordinate, orthonormal directions of the scaled space, eigenvalues.
 
-    Parameters
-    ----------
-    scale : ndarray
-        Standard deviations s, float64 (coordinate,).
-    directions : ndarray
-        Rows orthonormal, float64 (direction, coordinate).
-    eigenvalues : ndarray
-        Variance along each direction in the scaled space, float64 (direction,), positive.
-    whitener : Whitener, optional
-        What gives the coordinates that all of it is in; None: those of the density.
+    scale (ndarray): Standard deviations s, float64 (coordinate,).
+    directions (ndarray): Rows orthonormal, float64 (direction, coordinate).
+    eigenvalues (ndarray): Variance along each direction in the scaled space, float64 (direction,), positive.
+    whitener: What gives the coordinates that all of it is in; None: those of the density.
     """
 
     scale: NDArray[np.float64]
@@ -90,26 +84,15 @@ def diagonal(variance: NDArray[np.float64]) -> Scales:
 class Metric:
     """The metric as native code uses it.
 
-    Attributes
-    ----------
-    variance : Array
-        Inverse mass per coordinate without the directions, f64[dimension].
-    mass_deviation : Array
-        1 / sqrt(variance), f64[dimension].
-    whitening : Whitening
-        What gives the coordinates that all of it is in.
-    coupled : boolean
-        Whether coordinates act together: there are directions, or such coordinates.
-    rank : i64
-        Number of directions.
-    directions : Array
-        V', f64[rank, stride].
-    stretches : Array
-        For the velocity: eigenvalue - 1, f64[rank].
-    shrinkages : Array
-        For the momentum: eigenvalue ** -1/2 - 1, f64[rank].
-    scratch : Array
-        f64[3, stride].
+    variance (Array): Inverse mass per coordinate without the directions, f64[dimension].
+    mass_deviation (Array): 1 / sqrt(variance), f64[dimension].
+    whitening: What gives the coordinates that all of it is in.
+    coupled: Whether coordinates act together: there are directions, or such coordinates.
+    rank: Number of directions.
+    directions (Array): V', f64[rank, stride].
+    stretches (Array): For the velocity: eigenvalue - 1, f64[rank].
+    shrinkages (Array): For the momentum: eigenvalue ** -1/2 - 1, f64[rank].
+    scratch (Array): f64[3, stride].
     """
 
     variance: Array[f64]

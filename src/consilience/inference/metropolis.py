@@ -50,16 +50,10 @@ class MetropolisInfo:
 class MetropolisState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    scales : Array
-        Factor on the steps of each coordinate, positive, f64[dimension]; tuned.
-    proposals, successes : Array
-        Moves proposed and accepted since its scale was last changed, i64[dimension].
-    tune : i64
-        Number of tuning transitions.
-    interval : i64
-        Moves proposed between two changes of a scale.
+    scales (Array): Factor on the steps of each coordinate, positive, f64[dimension]; tuned.
+    proposals, successes (Array): Moves proposed and accepted since its scale was last changed, i64[dimension].
+    tune: Number of tuning transitions.
+    interval: Moves proposed between two changes of a scale.
     """
 
     scales: Array[f64]
@@ -73,20 +67,12 @@ class MetropolisState:
 class MetropolisScratch:
     """Memory of a transition, and what the coordinates are.
 
-    Attributes
-    ----------
-    position, normals : Array
-        The point proposed, and standard normals, f64[dimension].
-    outcome : Array
-        Of each proposal: 1 accepted, 0 refused, -1 the point itself, i64[dimension].
-    proposal : i64
-        Place of its kind in `PROPOSALS`.
-    steps : Array
-        Size of a step for scale 1, f64[dimension].
-    factor : Array
-        Lower Cholesky factor of the steps' covariance where all move together.
-    discrete, lower, upper : Array
-        Of the block, [dimension].
+    position, normals (Array): The point proposed, and standard normals, f64[dimension].
+    outcome (Array): Of each proposal: 1 accepted, 0 refused, -1 the point itself, i64[dimension].
+    proposal: Place of its kind in `PROPOSALS`.
+    steps (Array): Size of a step for scale 1, f64[dimension].
+    factor (Array): Lower Cholesky factor of the steps' covariance where all move together.
+    discrete, lower, upper (Array): Of the block, [dimension].
     """
 
     position: Array[f64]
@@ -237,34 +223,21 @@ class Metropolis(Kernel):
     It moves one coordinate after the other, each with its own scale. It needs no gradient, but many more draws than
     NUTS.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    S : object, optional
-        Size of a step for scaling 1: one number for all coordinates, one for each, or, for "multivariate_normal", the
+    S: Size of a step for scaling 1: one number for all coordinates, one for each, or, for "multivariate_normal", the
         covariance of a step of all, float64 (coordinate, coordinate).
-    proposal_dist : str, optional
-        One of `PROPOSALS`; by default "normal", with a matrix S "multivariate_normal". "poisson" is the difference of
-        two Poisson numbers of rate S, as proposals are symmetric.
-    scaling : float, default 1.0
-        Factor on the steps at the beginning, positive.
-    tune : bool, default True
-        Whether scales are tuned in the tuning transitions.
-    tune_interval : int, default 100
-        Proposals between two changes of a scale, at least 1.
-
-    See Also
-    --------
-    AdaptiveMetropolis : Metropolis with normal proposals of the covariance of the chain so far.
-    Slice : Slice sampling of each coordinate in turn.
+    proposal_dist (str): One of `PROPOSALS`; by default "normal", with a matrix S "multivariate_normal". "poisson" is
+        the difference of two Poisson numbers of rate S, as proposals are symmetric.
+    scaling (float): Factor on the steps at the beginning, positive.
+    tune (bool): Whether scales are tuned in the tuning transitions.
+    tune_interval (int): Proposals between two changes of a scale, at least 1.
+    See AdaptiveMetropolis: Metropolis with normal proposals of the covariance of the chain so far.
+    See Slice: Slice sampling of each coordinate in turn.
 
     Notes
     -----
     Steps of whole numbers are rounded; proposals outside their bounds are refused.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     k = pm.Poisson("k", 3.0)
     ...     step = pm.Metropolis([k])

@@ -33,26 +33,16 @@ class Trajectory:
     that is an end and the choice at once is stored once. A motion is a momentum together with its velocity,
     in one row of 2 * stride numbers, the momentum first.
 
-    Attributes
-    ----------
-    key : i64
-        Key of the random numbers for directions and choices.
-    positions, gradients : Array
-        f64[SLOTS, stride]; with every gradient its drift, the inverse mass times it.
-    end_slots, end_places : Array
-        Slots of the two ends, and their places in steps from the start, i64[2]: the earlier end first.
-    end_motions : Array
-        Their motions, f64[2, 2 * stride].
-    momentum_sum : Array
-        Sum of the momenta of all points, f64[dimension].
-    log_weight : f64
-        Log of the sum over all points of exp(start energy - energy).
-    chosen : i64
-        Slot of the point chosen so far; its log density, energy and place follow.
-    turning : boolean
-        Whether the trajectory has turned around.
-    diverging_from, diverging_to : Array
-        Ends of the leapfrog step that diverged, f64[dimension].
+    key: Key of the random numbers for directions and choices.
+    positions, gradients (Array): f64[SLOTS, stride]; with every gradient its drift, the inverse mass times it.
+    end_slots, end_places (Array): Slots of the two ends, and their places in steps from the start, i64[2]: the earlier
+        end first.
+    end_motions (Array): Their motions, f64[2, 2 * stride].
+    momentum_sum (Array): Sum of the momenta of all points, f64[dimension].
+    log_weight: Log of the sum over all points of exp(start energy - energy).
+    chosen: Slot of the point chosen so far; its log density, energy and place follow.
+    turning: Whether the trajectory has turned around.
+    diverging_from, diverging_to (Array): Ends of the leapfrog step that diverged, f64[dimension].
     """
 
     key: i64
@@ -77,23 +67,14 @@ class Trajectory:
 class Growth:
     """The new half that a doubling adds; scratch memory between transitions.
 
-    Attributes
-    ----------
-    tip, place : i64
-        Slot and place of the leaf made last.
-    motion : Array
-        Its motion, f64[2 * stride].
-    begins, ends : Array
-        Of every finished span that waits for its neighbour: the motions of its first and last leaf, f64[greatest depth
-        + 1, 2 * stride].
-    sums : Array
-        And the sum of the momenta of all its leaves, f64[greatest depth + 1, stride].
-    waiting : i64
-        Number of these spans.
-    candidate : i64
-        Slot of the leaf chosen so far; its log density, energy and place follow.
-    log_weight : f64
-        Log of the sum of the leaves' weights.
+    tip, place: Slot and place of the leaf made last.
+    motion (Array): Its motion, f64[2 * stride].
+    begins, ends (Array): Of every finished span that waits for its neighbour: the motions of its first and last leaf,
+        f64[greatest depth + 1, 2 * stride].
+    sums (Array): And the sum of the momenta of all its leaves, f64[greatest depth + 1, stride].
+    waiting: Number of these spans.
+    candidate: Slot of the leaf chosen so far; its log density, energy and place follow.
+    log_weight: Log of the sum of the leaves' weights.
     """
 
     tip: i64
@@ -162,10 +143,7 @@ class NutsInfo:
 class Nuts:
     """All that a transition reads and writes.
 
-    Attributes
-    ----------
-    max_treedepth : i64
-        Greatest number of doublings, at least 1.
+    max_treedepth: Greatest number of doublings, at least 1.
     """
 
     density: Density

@@ -77,16 +77,10 @@ class NutsCommand(Record, eq=False):
 class NutsState:
     """What a chain of NUTS remembers besides where it is.
 
-    Attributes
-    ----------
-    learning : i64
-        One of `Learning`.
-    max_treedepth : i64
-        Greatest number of doublings.
-    initializing : boolean
-        Whether it climbs to the typical set when it starts.
-    searching : boolean
-        Whether `start` searches a step size from where the chain is.
+    learning: One of `Learning`.
+    max_treedepth: Greatest number of doublings.
+    initializing: Whether it climbs to the typical set when it starts.
+    searching: Whether `start` searches a step size from where the chain is.
     """
 
     warmup: Warmup

@@ -38,34 +38,21 @@ class NUTS(Kernel):
 
     Trajectories are multinomial (Betancourt 2017). Use it when the log density has a gradient.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    target_accept : float, default 0.8
-        Mean acceptance probability to tune the step size for, between 0 and 1.
-    max_treedepth : int, default 10
-        Greatest number of doublings of a trajectory, from 1 to 20.
-    initial_step : float, default 0.1
-        Where the search for a first step size begins, positive.
-    metric : Form, default 'auto'
-        "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay.
-    initialize : bool, default True
-        Whether chains climb to the typical set before anything else.
-    jumps : int or {'auto'}, default 'auto'
-        Jumps between past points of all chains before each transition; "auto": when chains disagree.
-
-    See Also
-    --------
-    HamiltonianMC : Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
-    MALA : The Metropolis-adjusted Langevin algorithm.
+    target_accept (float): Mean acceptance probability to tune the step size for, between 0 and 1.
+    max_treedepth (int): Greatest number of doublings of a trajectory, from 1 to 20.
+    initial_step (float): Where the search for a first step size begins, positive.
+    metric (Form): "diag", "lowrank" (a diagonal and some directions), "dense", or "auto": as many directions as pay.
+    initialize (bool): Whether chains climb to the typical set before anything else.
+    jumps (int or {'auto'}): Jumps between past points of all chains before each transition; "auto": when chains
+        disagree.
+    See HamiltonianMC: Hamiltonian Monte Carlo with a diagonal metric learnt while tuning.
+    See MALA: The Metropolis-adjusted Langevin algorithm.
 
     References
     ----------
     Hoffman, Gelman (2014), Journal of Machine Learning Research 15, 1593.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.NUTS(target_accept=0.9).target_accept
     0.9
     """

@@ -21,24 +21,15 @@ from consilience.native.typed_python import Array, FunctionPointer, boolean, f64
 class Point:
     """Where a kernel is among the coordinates that it moves.
 
-    Attributes
-    ----------
-    key : i64
-        The chain's key for random numbers.
-    normals : FunctionPointer
-        `random_normals`: fills an array with standard normals, given key, counter, array and length.
-    transition : i64
-        Transitions done so far; the counter of the next one's random numbers.
-    dimension : i64
-        Number of coordinates.
-    stride : i64
-        Distance between rows of the chain's scratch memory, see `vectors`.
-    logp : f64
-        Log density at `position`.
-    position : Array
-        f64[dimension].
-    gradient : Array
-        Gradient of the log density at `position`, f64[dimension]; not used by every kernel.
+    key: The chain's key for random numbers.
+    normals (FunctionPointer): `random_normals`: fills an array with standard normals, given key, counter, array and
+        length.
+    transition: Transitions done so far; the counter of the next one's random numbers.
+    dimension: Number of coordinates.
+    stride: Distance between rows of the chain's scratch memory, see `vectors`.
+    logp: Log density at `position`.
+    position (Array): f64[dimension].
+    gradient (Array): Gradient of the log density at `position`, f64[dimension]; not used by every kernel.
     """
 
     key: i64

@@ -14,12 +14,8 @@ LONGEST_SEGMENT = 250  # transitions; nothing is decided between segments, but p
 class SelfTuning:
     """A tuner that leaves chains to themselves: see `tuner.Tuner`.
 
-    Parameters
-    ----------
-    command : Command, optional
-        What chains are told before they begin.
-    length : int, optional
-        Tuning transitions of each chain; by default those of the setting.
+    command (Command, optional): What chains are told before they begin.
+    length (int, optional): Tuning transitions of each chain; by default those of the setting.
     """
 
     answers: ClassVar[frozenset[Reason]] = frozenset()

@@ -41,14 +41,9 @@ class SliceInfo:
 class SliceState:
     """What a chain remembers besides where it is.
 
-    Attributes
-    ----------
-    widths : Array
-        Of the first interval around each coordinate, positive, f64[dimension]; learnt.
-    limit : f64
-        Greatest number of steps outwards for one coordinate.
-    tune : i64
-        Number of tuning transitions.
+    widths (Array): Of the first interval around each coordinate, positive, f64[dimension]; learnt.
+    limit: Greatest number of steps outwards for one coordinate.
+    tune: Number of tuning transitions.
     """
 
     widths: Array[f64]
@@ -60,12 +55,9 @@ class SliceState:
 class SliceScratch:
     """The point looked at, widths found, kinds and bounds of the coordinates, each [dimension]; what a box needs.
 
-    Attributes
-    ----------
-    together : boolean
-        Whether all coordinates are drawn from one box.
-    places, left, right : Array
-        The real numbers that stand for the present point, and the ends of the box, f64[dimension].
+    together: Whether all coordinates are drawn from one box.
+    places, left, right (Array): The real numbers that stand for the present point, and the ends of the box,
+        f64[dimension].
     """
 
     position: Array[f64]
@@ -193,32 +185,20 @@ def step_slice(point: Point, state: SliceState, scratch: SliceScratch, density: 
 class Slice(Kernel):
     """Slice sampling, one coordinate after the other or all at once. It needs no gradient and rejects no proposal.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    w : float or tuple of float, default 1.0
-        Width of the first interval, positive; for each coordinate, or one for all.
-    tune : bool, default True
-        Whether widths are learnt in the tuning transitions, as twice the mean length of the last intervals.
-    iter_limit : float, default float('inf')
-        Greatest number of steps by which the interval of a coordinate grows, at least 1; 10,000 if it is more, so that
-        stepping out ends on a density that does not fall off, too.
-    blocked : bool, default False
-        Whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer evaluations,
-        shorter moves; its widths are not tuned.
-
-    See Also
-    --------
-    Metropolis : Random-walk Metropolis of real and whole numbers.
-    AdaptiveMetropolis : Metropolis with normal proposals of the covariance of the chain so far.
+    w (float or tuple of float): Width of the first interval, positive; for each coordinate, or one for all.
+    tune (bool): Whether widths are learnt in the tuning transitions, as twice the mean length of the last intervals.
+    iter_limit (float, default float('inf')): Greatest number of steps by which the interval of a coordinate grows, at
+        least 1; 10,000 if it is more, so that stepping out ends on a density that does not fall off, too.
+    blocked (bool): Whether all coordinates are drawn together, from a box of the widths w that only shrinks: fewer
+        evaluations, shorter moves; its widths are not tuned.
+    See Metropolis: Random-walk Metropolis of real and whole numbers.
+    See AdaptiveMetropolis: Metropolis with normal proposals of the covariance of the chain so far.
 
     References
     ----------
     Neal (2003), Annals of Statistics 31, 705.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     step = pm.Slice([x])

@@ -46,18 +46,11 @@ class StretchInfo:
 class StretchState:
     """What a chain remembers besides the walker that is its draw.
 
-    Attributes
-    ----------
-    count : i64
-        Number of walkers, even.
-    positions : Array
-        f64[count, dimension].
-    logps : Array
-        Log densities, f64[count].
-    longest : f64
-        Greatest factor of a stretch, above 1.
-    radius : f64
-        Standard deviation of the walkers around the starting point.
+    count: Number of walkers, even.
+    positions (Array): f64[count, dimension].
+    logps (Array): Log densities, f64[count].
+    longest: Greatest factor of a stretch, above 1.
+    radius: Standard deviation of the walkers around the starting point.
     """
 
     count: i64
@@ -157,19 +150,11 @@ def step_stretch(
 class StretchEnsemble(Kernel):
     """The affine-invariant ensemble of Goodman & Weare (2010), for all variables of a continuous model.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    walkers : int, optional
-        Of each chain, an even number; 2 dimension + 2 by default, and no fewer.
-    stretch : float, default 2.0
-        Greatest factor by which the distance to another walker changes, above 1.
-    radius : float, default 0.1
-        Standard deviation of the walkers around the starting point, positive.
-
-    See Also
-    --------
-    DEMetropolis : Differential evolution, whose chains propose by differences of others.
+    walkers (int): Of each chain, an even number; 2 dimension + 2 by default, and no fewer.
+    stretch (float): Greatest factor by which the distance to another walker changes, above 1.
+    radius (float): Standard deviation of the walkers around the starting point, positive.
+    See DEMetropolis: Differential evolution, whose chains propose by differences of others.
 
     Notes
     -----
@@ -179,13 +164,11 @@ class StretchEnsemble(Kernel):
     walkers need time to come from around the starting point to the target: give `tune` accordingly. In more than some
     50 dimensions they mix badly.
 
+
     References
     ----------
     Goodman, Weare (2010), Communications in Applied Mathematics and Computational Science 5, 65.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.Normal("x", shape=2)
     ...     result = pm.sample(step=pm.StretchEnsemble(), random_seed=1, progressbar=False)

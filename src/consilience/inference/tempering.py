@@ -60,32 +60,19 @@ class TemperingInfo:
 class TemperingState:
     """What a chain remembers besides the position at b = 1, which its first replica holds as well.
 
-    Attributes
-    ----------
-    levels : i64
-        Number of replicas.
-    inverses : Array
-        Inverse temperatures, falling from 1, f64[levels].
-    positions : Array
-        f64[levels, dimension].
-    logps : Array
-        Log densities, f64[levels].
-    been_hot : Array
-        1 for replicas that were at the hottest level since they were at b = 1, i64[levels].
-    scales : Array
-        Logarithms of the factors on the deviations of proposals, f64[levels].
-    means, variances : Array
-        Of the positions at each level, learnt while tuning, f64[levels, dimension].
-    rejections : Array
-        Sums of the rejection probabilities between neighbours since the ladder was changed, f64[levels].
-    proposed : Array
-        How many swaps these are of, f64[levels].
-    round_end : i64
-        Transition after which the ladder is next changed.
-    moves : i64
-        Metropolis steps of each replica between swaps.
-    tune : i64
-        Number of tuning transitions.
+    levels: Number of replicas.
+    inverses (Array): Inverse temperatures, falling from 1, f64[levels].
+    positions (Array): f64[levels, dimension].
+    logps (Array): Log densities, f64[levels].
+    been_hot (Array): 1 for replicas that were at the hottest level since they were at b = 1, i64[levels].
+    scales (Array): Logarithms of the factors on the deviations of proposals, f64[levels].
+    means, variances (Array): Of the positions at each level, learnt while tuning, f64[levels, dimension].
+    rejections (Array): Sums of the rejection probabilities between neighbours since the ladder was changed,
+        f64[levels].
+    proposed (Array): How many swaps these are of, f64[levels].
+    round_end: Transition after which the ladder is next changed.
+    moves: Metropolis steps of each replica between swaps.
+    tune: Number of tuning transitions.
     """
 
     levels: i64
@@ -107,16 +94,10 @@ class TemperingState:
 class TemperingScratch:
     """Memory of a transition.
 
-    Attributes
-    ----------
-    positions, logps : Array
-        Where the replicas have come to, f64[levels, dimension] and f64[levels].
-    acceptance : Array
-        Their mean acceptance probabilities, f64[levels].
-    proposal, normals : Array
-        f64[dimension].
-    barrier : Array
-        Sums of rejection rates up to each level, f64[levels].
+    positions, logps (Array): Where the replicas have come to, f64[levels, dimension] and f64[levels].
+    acceptance (Array): Their mean acceptance probabilities, f64[levels].
+    proposal, normals (Array): f64[dimension].
+    barrier (Array): Sums of rejection rates up to each level, f64[levels].
     """
 
     positions: Array[f64]
@@ -289,20 +270,12 @@ def step_tempering(
 class ParallelTempering(Kernel):
     """Parallel tempering with random-walk Metropolis, for all variables of a continuous model with several modes.
 
-    Parameters
-    ----------
     vars, compiled : ...
-    levels : int, default 10
-        Number of inverse temperatures from 1 to `hottest`, at least 2.
-    hottest : float, default 0.01
-        The least inverse temperature, between 0 and 1: the density to this power has to be one, and to be without
-        barriers between the modes.
-    moves : int, default 5
-        Metropolis steps of every replica between two swaps, at least 1.
-
-    See Also
-    --------
-    sample_smc : For several modes, too, with the evidence.
+    levels (int): Number of inverse temperatures from 1 to `hottest`, at least 2.
+    hottest (float): The least inverse temperature, between 0 and 1: the density to this power has to be one, and to be
+        without barriers between the modes.
+    moves (int): Metropolis steps of every replica between two swaps, at least 1.
+    See sample_smc: For several modes, too, with the evidence.
 
     Notes
     -----
@@ -311,13 +284,11 @@ class ParallelTempering(Kernel):
     many levels serve best. Where the replica at `hottest` spreads ten thousand times as far as the draws, its density
     is taken for improper, as a Cauchy density to the power 1/2 is, and the run ends with a SamplingError.
 
+
     References
     ----------
     Swendsen, Wang (1986), Physical Review Letters 57, 2607.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     x = pm.NormalMixture("x", [0.5, 0.5], [-5.0, 5.0], 1.0)
     ...     result = pm.sample(step=pm.ParallelTempering(levels=4), random_seed=1, progressbar=False)

@@ -45,7 +45,11 @@ class Trees:
     parent, left : Array
         Slots, i64[tree, slot]; the right child lies behind the left one.
     value : Array
-        Values of leaves, f64[tree, slot, output].
+        Values of leaves, f64[tree, slot, output]; where they have lines, at the mean of the column.
+    slope : Array
+        Slopes of leaves with lines, f64[tree, slot, output].
+    sloped : boolean
+        Whether leaves may have lines.
     high : Array
         Slots that may be in use, i64[tree].
     """
@@ -56,6 +60,8 @@ class Trees:
     parent: Array[i64]
     left: Array[i64]
     value: Array[f64]
+    slope: Array[f64]
+    sloped: boolean
     high: Array[i64]
 
 
@@ -79,6 +85,18 @@ class TreeRows:
         A node of depth d splits with the probability alpha (1 + d)^-beta.
     precision : f64
         1 / variance of a leaf's value.
+    lines : i64
+        Leaves: constants, lines, or both; see `tree_lines`.
+    standard : Array
+        Covariates with the mean 0 and the spread 1 for lines, f64[column, row].
+    moments : Array
+        Sums over the rows of leaves that lines need, f64[slot, output, 3].
+    proposed : Array
+        Weights of columns that are tried, f64[column].
+    orders : Array
+        1 where a function rises with a column, -1 where it falls, 0 where it does as it likes, i64[column].
+    ordered : boolean
+        Whether it rises or falls with some column.
     fewest : i64
         TreeRows of a leaf.
     places : Array
@@ -89,7 +107,7 @@ class TreeRows:
     sums : Array
         Number of rows, curvatures and scores of a slot, f64[slot, 1 + 2 output].
     table : Array
-        The same by value of a covariate, f64[level, 1 + 2 output], or as `tree_moves.tabulate_below` has it.
+        The same by value of a covariate, f64[level, 1 + 2 output], or as `tree_tables.tabulate_below` has it.
     parts : Array
         Sums of the leaves below a node for each cut, f64[leaf, 1 + 2 output, option].
     exponents, chances : Array
@@ -126,6 +144,12 @@ class TreeRows:
     alpha: f64
     beta: f64
     precision: f64
+    lines: i64
+    standard: Array[f64]
+    moments: Array[f64]
+    proposed: Array[f64]
+    orders: Array[i64]
+    ordered: boolean
     fewest: i64
     places: Array[i8]
     curvature: Array[f64]
@@ -151,6 +175,12 @@ class TreeRows:
     key: i64
     transition: i64
     block: i64
+
+
+@native
+def words_of_leaf(rows: TreeRows) -> i64:
+    """Words that a leaf takes when it is written."""
+    return rows.outputs if rows.lines == 0 else 2 * rows.outputs
 
 
 @native
@@ -278,8 +308,7 @@ def draw_column(rows: TreeRows, trees: Trees, base: i64, node: i64) -> i64:
     """A column by its prior probability among those that may split a node; -1 if there is none."""
     if not growable(rows, trees, base, node):
         return -1
-    found = -1
-    while found < 0:
+    for _ in range(20):
         u = toss(rows) * rows.cumulative[rows.columns - 1]
         low = 0
         high = rows.columns - 1
@@ -290,7 +319,16 @@ def draw_column(rows: TreeRows, trees: Trees, base: i64, node: i64) -> i64:
             else:
                 low = middle + 1
         if rules_at(rows, trees, base, node, low) > 0:
-            found = low
+            return low
+    rest = toss(rows) * available(rows, trees, base, node)  # those that have rules are improbable
+    before = 0.0
+    found = -1
+    for column in range(rows.columns):
+        own = rows.cumulative[column] - before
+        if rest >= 0.0 and own > 0.0 and rules_at(rows, trees, base, node, column) > 0:
+            rest -= own
+            found = column
+        before = rows.cumulative[column]
     return found
 
 
@@ -344,8 +382,9 @@ def place_rows(rows: TreeRows, trees: Trees, tree: i64) -> None:
 def write_trees(rows: TreeRows, trees: Trees, first: i64, count: i64, words: Array[i64], begin: i64) -> i64:
     """Write trees as words, node by node, the left child first; gives the place behind them.
 
-    A leaf is its values. A node is its cut on the covariate's scale (of categories: their number, or their bits), with
-    twice the column's number, counted from 1, and whether missing values go right, in its lowest bits.
+    A leaf is its values, and behind them its slopes where leaves have lines. A node is its cut on the covariate's scale
+    (of categories: their number, or their bits), with twice the column's number, counted from 1, and whether missing
+    values go right, in its lowest bits.
     """
     at = begin
     for tree in range(first, first + count):
@@ -360,6 +399,10 @@ def write_trees(rows: TreeRows, trees: Trees, first: i64, count: i64, words: Arr
                 for k in range(rows.outputs):
                     words[at] = float_bits(trees.value[(base + node) * rows.outputs + k])
                     at += 1
+                if trees.sloped:
+                    for k in range(rows.outputs):
+                        words[at] = float_bits(trees.slope[(base + node) * rows.outputs + k])
+                        at += 1
             else:
                 cut = trees.cut[base + node]
                 value = rows.cuts[column * LEVELS + cut] if rows.kinds[column] == CONTINUOUS else float(cut)

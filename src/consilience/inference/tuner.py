@@ -58,26 +58,15 @@ class TuningSetting(Record, eq=False):
 class Tuner(Protocol):
     """What tunes the chains of one run.
 
-    Attributes
-    ----------
-    length
-        Tuning transitions that a chain makes on a schedule of its own; 0 where it is told what to do.
-    fixed
-        Transitions of tuning where they are known beforehand.
-    finished
-        Whether tuning is over; `again` may change that.
-    arrived
-        Chains that have come to where the others are.
-    answers
-        Reasons to begin again that it has an answer to.
-    interval
-        Draws between two calls of `between` while sampling; 0: none are needed.
-    gradients
-        Draws of sampling of which it wants to see the gradients.
-    reports
-        What it did, for the record.
-    spent
-        Evaluations of the log density that it made itself, beside those of the chains.
+    length: Tuning transitions that a chain makes on a schedule of its own; 0 where it is told what to do.
+    fixed: Transitions of tuning where they are known beforehand.
+    finished: Whether tuning is over; `again` may change that.
+    arrived: Chains that have come to where the others are.
+    answers: Reasons to begin again that it has an answer to.
+    interval: Draws between two calls of `between` while sampling; 0: none are needed.
+    gradients: Draws of sampling of which it wants to see the gradients.
+    reports: What it did, for the record.
+    spent: Evaluations of the log density that it made itself, beside those of the chains.
     """
 
     @property

@@ -37,23 +37,14 @@ ACCEPTED_SHARE = 0.5  # of the acceptance asked for, that a step must reach to c
 class Warmup:
     """What a chain learns while it tunes, and where it is in its tuning.
 
-    Attributes
-    ----------
-    length : i64
-        Number of tuning transitions.
-    early : i64
-        The first transition after the early phase.
-    final : i64
-        The first transition that no longer teaches the metric.
-    window : i64
-        Draws the younger estimator needs before it takes over, once the early phase is past.
-    learnt : boolean
-        Whether the metric was ever set from draws.
-    fallback : Array
-        Where sampling begins: the last position of the final phase that a step at least as long as the average one
-        reached, with its gradient and log density.
-    found : boolean
-        Whether there is one.
+    length: Number of tuning transitions.
+    early: The first transition after the early phase.
+    final: The first transition that no longer teaches the metric.
+    window: Draws the younger estimator needs before it takes over, once the early phase is past.
+    learnt: Whether the metric was ever set from draws.
+    fallback (Array): Where sampling begins: the last position of the final phase that a step at least as long as the
+        average one reached, with its gradient and log density.
+    found: Whether there is one.
     """
 
     metric: Metric

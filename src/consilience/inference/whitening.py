@@ -18,18 +18,11 @@ class Whitener(Record, eq=False):
 
     Rows and columns keep the numbers of their coordinates.
 
-    Parameters
-    ----------
-    columns : ndarray
-        Coordinate of each column, in order, int64 (coordinate,).
-    starts : ndarray
-        Of the columns in `rows` and `entries`, int64 (coordinate + 1,).
-    rows : ndarray
-        Coordinates below the diagonal, each later in the order than its column, int32.
-    entries : ndarray
-        Float64, like `rows`.
-    diagonal : ndarray
-        Of each coordinate, positive, float64 (coordinate,).
+    columns (ndarray): Coordinate of each column, in order, int64 (coordinate,).
+    starts (ndarray): Of the columns in `rows` and `entries`, int64 (coordinate + 1,).
+    rows (ndarray): Coordinates below the diagonal, each later in the order than its column, int32.
+    entries (ndarray): Float64, like `rows`.
+    diagonal (ndarray): Of each coordinate, positive, float64 (coordinate,).
     """
 
     columns: NDArray[np.int64]
@@ -61,10 +54,7 @@ class Whitener(Record, eq=False):
 class Whitening:
     """The factor as native code uses it; `dimension` 0 where there is none.
 
-    Attributes
-    ----------
-    inverse : Array
-        Of the diagonal.
+    inverse (Array): Of the diagonal.
     """
 
     dimension: i64

@@ -38,20 +38,9 @@ class TensorType(Record):
 
     Rank 0 is a tensor type like any other. `key` is the seed of a random stream, one int64.
 
-    Parameters
-    ----------
-    dtype : str
-        Element type.
-    shape : tuple of int, default ()
-        Lengths of the axes.
-
-    See Also
-    --------
-    tensor : Makes an input of a type.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    dtype (str): Element type.
+    shape (tuple of int): Lengths of the axes.
+    See tensor: Makes an input of a type.
     >>> pt.zeros((2, 3)).type == pt.TensorType("float64", (2, 3))
     True
     """

@@ -48,33 +48,17 @@ def _by_names(function: Function) -> Function:
 def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """The log density (or log mass) of a random variable at a value, for each event; -inf outside the support.
 
-    Parameters
-    ----------
-    rv : TensorVariable
-        A random variable, or an expression of random variables whose density can be derived.
-    value : TensorLike
-        Broadcasts against it.
-    warn_rvs : bool, optional
-        Of no effect, for PyMC's sake.
-    numeric_inverse : bool, default False
-        Whether functions without a closed inverse, such as x + tanh(x), are inverted numerically where their derivative
-        shows that they are monotone; the result costs some 40 values of the function.
-
-    Returns
-    -------
-    TensorVariable
-        One number per event. A vector of a multivariate distribution is one event, and so are elements that depend on
-        each other, such as those of a cumulative sum. If a parameter is out of range, evaluation raises ParameterError.
-
-    Raises
-    ------
-    MissingRuleError
-        If no density can be derived; the message names the operation without a rule.
-
-    See Also
-    --------
-    draw : Independent draws of variables.
-    sample_prior_predictive : Draw all variables from the prior.
+    rv: A random variable, or an expression of random variables whose density can be derived.
+    value: Broadcasts against it.
+    warn_rvs: Of no effect, for PyMC's sake.
+    numeric_inverse: Whether functions without a closed inverse, such as x + tanh(x), are inverted numerically where
+        their derivative shows that they are monotone; the result costs some 40 values of the function.
+    Returns: One number per event. A vector of a multivariate distribution is one event, and so are elements that depend
+        on each other, such as those of a cumulative sum. If a parameter is out of range, evaluation raises
+        ParameterError.
+    Raises MissingRuleError: If no density can be derived; the message names the operation without a rule.
+    See draw: Independent draws of variables.
+    See sample_prior_predictive: Draw all variables from the prior.
 
     Notes
     -----
@@ -83,9 +67,6 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
     ``pm.CustomDist.dist(s, dist=lambda s, size: s + pm.Normal.dist(size=size))``, or give its value to
     `conditional_logp`. Parameters of the variables in an expression always are given.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> pm.logp(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
     -1.0439
     """
@@ -101,27 +82,13 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """The log of P(X <= value), for each element. Otherwise as `logp`.
 
-    Parameters
-    ----------
     rv : ...
-    value : TensorLike
-        Value at which the function is computed.
+    value: Value at which the function is computed.
     warn_rvs, numeric_inverse : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
-
-    See Also
-    --------
-    logccdf : Log P(X > value).
-    icdf : The quantile of a probability.
-    logp : Log density (or log mass) at a value.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
+    See logccdf: Log P(X > value).
+    See icdf: The quantile of a probability.
+    See logp: Log density (or log mass) at a value.
     >>> pm.logcdf(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
     -0.3689
     """
@@ -137,27 +104,13 @@ def logcdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric
 def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """Log P(X > value), elementwise. As `logp` otherwise.
 
-    Parameters
-    ----------
     rv : ...
-    value : TensorLike
-        Value at which the function is computed.
+    value: Value at which the function is computed.
     warn_rvs, numeric_inverse : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
-
-    See Also
-    --------
-    icdf : The quantile of a probability.
-    logp : Log density (or log mass) at a value.
-    logcdf : Log P(X <= value).
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: Of the shape of `value` and of the parameters, broadcast; NaN for parameters out of range.
+    See icdf: The quantile of a probability.
+    See logp: Log density (or log mass) at a value.
+    See logcdf: Log P(X <= value).
     >>> pm.logccdf(pm.Normal.dist(0.0, 1.0), 0.5).eval().round(4).item()
     -1.1759
     """
@@ -173,25 +126,11 @@ def logccdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeri
 def icdf(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_inverse: bool = False) -> Node:
     """The quantile function at a probability, for each element; NaN outside [0, 1]. Otherwise as `logp`.
 
-    Parameters
-    ----------
     rv : ...
-    value : TensorLike
-        Value at which the function is computed.
+    value: Value at which the function is computed.
     warn_rvs, numeric_inverse : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `value` and of the parameters, broadcast.
-
-    See Also
-    --------
-    find_constrained_prior : Parameters of a prior with given mass in an interval.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: Of the shape of `value` and of the parameters, broadcast.
+    See find_constrained_prior: Parameters of a prior with given mass in an interval.
     >>> pm.icdf(pm.Normal.dist(0.0, 1.0), 0.975).eval().round(4).item()
     1.96
     """
@@ -212,36 +151,15 @@ def conditional_logp(
 ) -> Factors:
     """The factors of the joint density of several nodes, each given the values of the others.
 
-    Parameters
-    ----------
-    rv_values : mapping of TensorVariable to TensorLike
-        Values by node, which may be random variables and expressions of them.
-    warn_rvs : bool, optional
-        Of no effect, for PyMC's sake.
-    numeric_inverse : bool, default False
-        As for `logp`.
-
-    Returns
-    -------
-    Factors
-        Log densities, as `logp` gives them, in which the other nodes are replaced by their values; the sum of all
+    rv_values: Values by node, which may be random variables and expressions of them.
+    warn_rvs: Of no effect, for PyMC's sake.
+    numeric_inverse: As for `logp`.
+    Returns: Log densities, as `logp` gives them, in which the other nodes are replaced by their values; the sum of all
         elements is the joint log density. The keys are the value variables, as in PyMC, or the nodes where values are
         numbers or expressions; `factors[node]` works in either case.
-
-    Raises
-    ------
-    MissingRuleError
-        Where a factor cannot be derived, or two nodes share their randomness.
-    ModelError
-        Where two nodes have the same value variable.
-
-    See Also
-    --------
-    logp : The density of one variable.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Raises MissingRuleError: Where a factor cannot be derived, or two nodes share their randomness.
+    Raises ModelError: Where two nodes have the same value variable.
+    See logp: The density of one variable.
     >>> x = pm.Normal.dist()
     >>> y = pm.Normal.dist(x, 1.0)
     >>> factors = pm.conditional_logp({x: 0.0, y: 1.0})

@@ -30,18 +30,11 @@ MOST = 1000
 class HiddenState(Record):
     """A state that is drawn anew in each step.
 
-    Parameters
-    ----------
-    carried : TensorVariable
-        Leaf for the state before a step.
-    drawn : TensorVariable
-        The random variable that it becomes.
-    initial : TensorVariable
-        The state before the first step.
-    values : tuple of int
-        What it may be.
-    before, after : TensorVariable
-        Leaves for a value before a step, and behind it.
+    carried: Leaf for the state before a step.
+    drawn: The random variable that it becomes.
+    initial: The state before the first step.
+    values: What it may be.
+    before, after: Leaves for a value before a step, and behind it.
     """
 
     carried: Node
@@ -76,16 +69,10 @@ class HiddenState(Record):
     ) -> Node:
         """Log probabilities of the states behind the last step, together with the series up to there.
 
-        Parameters
-        ----------
-        densities : sequence of TensorVariable
-            Log densities of a step.
-        over : collection of TensorVariable
-            Leaves that have values of their own at each time.
-        mapped : callable
-            An expression of them -> its values at all times.
-        length : int
-            Number of steps.
+        densities: Log densities of a step.
+        over (collection of TensorVariable): Leaves that have values of their own at each time.
+        mapped: An expression of them -> its values at all times.
+        length (int): Number of steps.
         """
         fixed: list[Node] = []
         moving: list[Node] = []

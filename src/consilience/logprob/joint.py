@@ -29,15 +29,8 @@ class Joint(Record):
 def joint(values: Mapping[Node, Node], density: Callable[[Measure, Node], Node]) -> Joint:
     """The factors of the joint density of nodes, each given the values of the others.
 
-    Parameters
-    ----------
-    density : callable
-        The log density of a measure at a value.
-
-    Raises
-    ------
-    MissingRuleError
-        Where a factor cannot be derived, or two nodes share their randomness.
+    density: The log density of a measure at a value.
+    Raises MissingRuleError: Where a factor cannot be derived, or two nodes share their randomness.
     """
     measures: dict[Node, Measure] = {}
     for node in values:

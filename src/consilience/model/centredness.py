@@ -47,41 +47,20 @@ def centredness(
     is that of the greatest likelihood on the scale of theta: the least log sd(theta_raw) + (1 - c) mean(log sigma).
     Draws of a short run serve, and give c within a tenth or two.
 
-    Parameters
-    ----------
-    draws : mapping
-        The group `posterior` of a result, or arrays (chain, draw, …) by name; all free variables that the location and
-        the scale depend on, two draws or more.
-    var_names : str or TensorVariable or sequence of str or TensorVariable, optional
-        Variables of a family of a location and a scale, LogNormal, or MvNormal (the scale of an element is what is left
-        of it given those before); by default those whose scale is estimated.
-    model : Model, optional
-        The model of the draws; the one around by default.
-
-    Returns
-    -------
-    dict of str to ndarray
-        For each variable an array of its shape, multiples of 0.05.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-    ModelError
-        For another distribution, and without draws of what is needed.
-
-    See Also
-    --------
-    noncenter : Takes it.
+    draws (mapping): The group `posterior` of a result, or arrays (chain, draw, …) by name; all free variables that the
+        location and the scale depend on, two draws or more.
+    var_names: Variables of a family of a location and a scale, LogNormal, or MvNormal (the scale of an element is what
+        is left of it given those before); by default those whose scale is estimated.
+    model: The model of the draws; the one around by default.
+    Returns (dict of str to ndarray): For each variable an array of its shape, multiples of 0.05.
+    Raises KeyError: For unknown names.
+    Raises ModelError: For another distribution, and without draws of what is needed.
+    See noncenter: Takes it.
 
     References
     ----------
     Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 5)
     ...     tau = pm.HalfNormal("tau", 5)

@@ -46,37 +46,19 @@ def do(
 ) -> Model:
     """Intervene on a model: set variables to given values, so that what they depended on no longer acts on them.
 
-    Parameters
-    ----------
     model (given) : ...
-    vars_to_interventions : Choice
-        Variable, or its name -> numbers, or an expression of other variables of the model, that fit its shape and type.
-        An expression of the variable itself, as `m["x"] * 2`, leaves it as it is: the others see the deterministic
-        `do_x` in its place, as in PyMC.
-    prune_vars : bool, default False
-        Leave out what has no part in observed variables and potentials.
-    make_interventions_shared : bool, default True
-        Numbers become data, which `set_data` can exchange; False: constants, kept as deterministics.
-
-    Returns
-    -------
-    Model
-        A new model. Each variable becomes data, or a deterministic if its value is an expression of other variables.
-
-    Raises
-    ------
-    ModelError
-        If a name is not a variable of the model, or interventions depend on each other in a circle.
-
-    See Also
-    --------
-    Data : Data under a name that can be exchanged later with `set_data`.
-    set_data : Exchange the values of several data slots.
-    Minibatch : The same random rows of several arrays.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    vars_to_interventions: Variable, or its name -> numbers, or an expression of other variables of the model, that fit
+        its shape and type. An expression of the variable itself, as `m["x"] * 2`, leaves it as it is: the others see
+        the deterministic `do_x` in its place, as in PyMC.
+    prune_vars: Leave out what has no part in observed variables and potentials.
+    make_interventions_shared: Numbers become data, which `set_data` can exchange; False: constants, kept as
+        deterministics.
+    Returns: A new model. Each variable becomes data, or a deterministic if its value is an expression of other
+        variables.
+    Raises ModelError: If a name is not a variable of the model, or interventions depend on each other in a circle.
+    See Data: Data under a name that can be exchanged later with `set_data`.
+    See set_data: Exchange the values of several data slots.
+    See Minibatch: The same random rows of several arrays.
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x")
     ...     y = pm.Normal("y", x)
@@ -119,36 +101,16 @@ def _in_order_of(model: Model, name: str, value: Any) -> Any:
 def observe(model: Model, vars_to_observations: Choice) -> Model:
     """A model in which variables have data.
 
-    Parameters
-    ----------
     model (given) : ...
-    vars_to_observations : Choice
-        Random variable, or its name -> data of its shape and type, in place of any it has; or a deterministic of
-        distributions without a name, as `pm.math.clip(pm.Normal.dist(mu), 0, 1)`.
-
-    Returns
-    -------
-    Model
-        A new model.
-
-    Raises
-    ------
-    ModelError
-        For other variables.
-    MissingRuleError
-        For a deterministic whose density cannot be derived.
-    ShapeError, SupportError
-        As at definition.
-
-    See Also
-    --------
-    do : A model in which variables have been set from outside.
-    Data : Data under a name that can be exchanged later with `set_data`.
-    set_data : Exchange the values of several data slots.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    vars_to_observations: Random variable, or its name -> data of its shape and type, in place of any it has; or a
+        deterministic of distributions without a name, as `pm.math.clip(pm.Normal.dist(mu), 0, 1)`.
+    Returns: A new model.
+    Raises ModelError: For other variables.
+    Raises MissingRuleError: For a deterministic whose density cannot be derived.
+    Raises ShapeError, SupportError: As at definition.
+    See do: A model in which variables have been set from outside.
+    See Data: Data under a name that can be exchanged later with `set_data`.
+    See set_data: Exchange the values of several data slots.
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x")
     ...     y = pm.Normal("y", x)
@@ -322,12 +284,15 @@ class Rebuilt:
         become = {**_kinds(old), **(kinds or {}), **dict.fromkeys(given, "observed")}
         known = {v.name: v for v in (*old.free, *old.marginalized) if v.name not in (kinds or {})}
         weights = {v.name: v.weight for v in old.observed}
+        titled = set[Node]()
         for name in (n for n in self.sources if n in kept):
             node = new.named[name] = self.replaced[name]
             if self.origin(name) in old.dims_of:
                 new.dims_of[name] = old.dims_of[self.origin(name)]
-            if constant_value(node) is None:
+            # A deterministic that is a variable itself leaves it its name.
+            if constant_value(node) is None and node not in titled:
                 set_name(node, name)
+            titled.add(node)
             match become.get(name):
                 case "observed":
                     own = given.get(name) or given_data(name, data[name])
@@ -370,33 +335,14 @@ class Rebuilt:
 def change_value_transforms(model: Model, vars_to_transforms: Mapping[str | Node, Any]) -> Model:
     """A model with other maps of free variables to the line.
 
-    Parameters
-    ----------
     model (given) : ...
-    vars_to_transforms : mapping
-        Free variable, or its name -> a transform of `pm.distributions.transforms`, one's own, or None for values on the
-        variable's own scale.
-
-    Returns
-    -------
-    Model
-        A new model; `with change_value_transforms(…) as changed:` declares or samples in it.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-    ModelError
-        For what is no free variable.
-    TypeError
-        For what is no transform.
-
-    See Also
-    --------
-    remove_value_transforms : Back to the scales of the variables themselves.
-
-    Examples
-    --------
+    vars_to_transforms (mapping): Free variable, or its name -> a transform of `pm.distributions.transforms`, one's own,
+        or None for values on the variable's own scale.
+    Returns: A new model; `with change_value_transforms(…) as changed:` declares or samples in it.
+    Raises KeyError: For unknown names.
+    Raises ModelError: For what is no free variable.
+    Raises TypeError: For what is no transform.
+    See remove_value_transforms: Back to the scales of the variables themselves.
     >>> import consilience as pm
     >>> from consilience.model import change_value_transforms
     >>> with pm.Model() as model:
@@ -424,23 +370,10 @@ def remove_value_transforms(model: Model, vars: Sequence[str | Node] | None = No
 
     The density is then 0 outside the supports. Arguments are variables or names; see `change_value_transforms`.
 
-    Parameters
-    ----------
     model (given) : ...
-    vars : sequence of str or TensorVariable, optional
-        The variables to work on; all free variables of the model by default.
-
-    Returns
-    -------
-    Model
-        A copy; the given model is as it was.
-
-    See Also
-    --------
-    find_hessian : Derivatives that may be wanted there.
-
-    Examples
-    --------
+    vars: The variables to work on; all free variables of the model by default.
+    Returns: A copy; the given model is as it was.
+    See find_hessian: Derivatives that may be wanted there.
     >>> import consilience as pm
     >>> from consilience.model import remove_value_transforms
     >>> with pm.Model() as model:
@@ -467,30 +400,12 @@ def extract_deterministics(
 
     What depends on them computes them in place, so the density is the same; results hold them no more.
 
-    Parameters
-    ----------
     model (given) : ...
-    var_names : str or sequence of str, optional
-        Names of deterministics; all by default.
-
-    Returns
-    -------
-    tuple of (Model, list of DetachedDeterministic)
-        A new model, and the deterministics in the order of declaration.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-    ModelError
-        For what is no deterministic.
-
-    See Also
-    --------
-    insert_deterministics : The inverse.
-
-    Examples
-    --------
+    var_names: Names of deterministics; all by default.
+    Returns: A new model, and the deterministics in the order of declaration.
+    Raises KeyError: For unknown names.
+    Raises ModelError: For what is no deterministic.
+    See insert_deterministics: The inverse.
     >>> import consilience as pm
     >>> from consilience.model import extract_deterministics
     >>> with pm.Model() as model:
@@ -527,28 +442,11 @@ def extract_deterministics(
 def insert_deterministics(model: Model, deterministics: Sequence[DetachedDeterministic]) -> Model:
     """A model with the deterministics that `extract_deterministics` gave, over its variables of the same names.
 
-    Parameters
-    ----------
     model (given) : ...
-    deterministics : sequence of DetachedDeterministic
-        Names of the deterministics.
-
-    Returns
-    -------
-    Model
-        A new model.
-
-    Raises
-    ------
-    ModelError
-        Where it has none of a name that is needed, or has the name of a deterministic already.
-
-    See Also
-    --------
-    extract_deterministics : The inverse.
-
-    Examples
-    --------
+    deterministics: Names of the deterministics.
+    Returns: A new model.
+    Raises ModelError: Where it has none of a name that is needed, or has the name of a deterministic already.
+    See extract_deterministics: The inverse.
     >>> import consilience as pm
     >>> from consilience.model import extract_deterministics, insert_deterministics
     >>> with pm.Model() as model:

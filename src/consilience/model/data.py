@@ -63,12 +63,8 @@ class GivenData(Record, eq=False):
     def numbers(self) -> Array:
         """The values, for what has no variables in place of those that are missing: these are NaN.
 
-        Raises
-        ------
-        DtypeError
-            For expressions and sparse matrices.
-        SupportError
-            For masked elements.
+        Raises DtypeError: For expressions and sparse matrices.
+        Raises SupportError: For masked elements.
         """
         if isinstance(self.values, Node):
             raise DtypeError(
@@ -90,9 +86,7 @@ class GivenData(Record, eq=False):
     def complete(self) -> Array:
         """The values, of which none is missing.
 
-        Raises
-        ------
-        SupportError
+        Raises SupportError:
         """
         if self.missing is not None and not self.masked:
             place = tuple(int(i) for i in np.argwhere(self.missing)[0])

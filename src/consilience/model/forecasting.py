@@ -117,17 +117,9 @@ def forecast(
 ) -> dict[str, Array]:
     """Draws of named variables at the times of a forecast, an array (count, …) for each.
 
-    Parameters
-    ----------
-    given : mapping of str to ndarray
-        Draws of the free variables: arrays (count, …).
-    later : mapping of str to ndarray
-        Data for the whole time, past and future, by name.
-
-    Raises
-    ------
-    ModelError
-        Where an expression has no meaning for later times.
+    given (mapping of str to ndarray): Draws of the free variables: arrays (count, …).
+    later (mapping of str to ndarray): Data for the whole time, past and future, by name.
+    Raises ModelError: Where an expression has no meaning for later times.
     """
     slots, values, _, lengths = slot_values(model)
     fixed = list(given)

@@ -18,32 +18,13 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
 
     What depends on data alone is then computed once, when the model is compiled.
 
-    Parameters
-    ----------
     model (given) : ...
-    dims : sequence of str, optional
-        Names of dimensions whose lengths are fixed; all by default.
-    data : sequence of str, optional
-        Names of data that become constants; all by default. Results hold them as before, `set_data` refuses them.
-
-    Returns
-    -------
-    Model
-        A new model. Data that are not frozen are common to both, but for those along fixed dimensions: they may be
+    dims: Names of dimensions whose lengths are fixed; all by default.
+    data: Names of data that become constants; all by default. Results hold them as before, `set_data` refuses them.
+    Returns: A new model. Data that are not frozen are common to both, but for those along fixed dimensions: they may be
         exchanged for others of the same length.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-
-    See Also
-    --------
-    Model : `set_data` and `set_dim` change what is not frozen.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Raises KeyError: For unknown names.
+    See Model: `set_data` and `set_dim` change what is not frozen.
     >>> with pm.Model() as model:
     ...     x = pm.Data("x", [1.0, 2.0, 3.0])
     ...     y = pm.Normal("y", x, 1.0)
@@ -88,21 +69,9 @@ def freeze_model(model: Model) -> Model:
     Functions of a model are compiled once here in any case, so `set_data` between predictions compiles nothing anew
     while lengths stay.
 
-    Parameters
-    ----------
     model (given) : ...
-
-    Returns
-    -------
-    Model
-        A new model, as `freeze_dims_and_data` makes it.
-
-    See Also
-    --------
-    freeze_dims_and_data : Freezes all.
-
-    Examples
-    --------
+    Returns: A new model, as `freeze_dims_and_data` makes it.
+    See freeze_dims_and_data: Freezes all.
     >>> import consilience as pm
     >>> from consilience.model import freeze_model
     >>> with pm.Model(coords={"city": ["Bern", "Rome"]}) as model:

@@ -19,6 +19,7 @@ from consilience.elimination.polynomial import degrees, multipliers
 from consilience.errors import ModelError
 from consilience.ir import Node, substitute, topological
 from consilience.ir.side_tables import without_sources
+from consilience.model.marginalization import why_not_integrated
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
 from consilience.model.programs import TERMS, kept
@@ -56,15 +57,8 @@ def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str
     Variables of many elements, normal or of a conjugate family given all others, as far as a log density without them
     costs little more than one with them; and where something is left for chains to move.
 
-    Parameters
-    ----------
-    staying : collection of str, default ()
-        Names of variables that are not integrated out.
-    summed : sequence of str, default ()
-        Names of variables that are summed out as well.
-
-    Examples
-    --------
+    staying (collection of str): Names of variables that are not integrated out.
+    summed: Names of variables that are summed out as well.
     >>> import consilience as pm
     >>> from consilience.model.integration import integrable
     >>> with pm.Model() as model:
@@ -79,9 +73,10 @@ def integrable(model: Model, staying: Collection[str] = (), summed: Sequence[str
         return ()
     if not large or not any(v.continuous and v not in large for v in model.free):
         return ()
-    names = tuple(v.name for v in large)
+    movable = tuple(v.name for v in model.free if v.name not in staying)
     shapes = tuple(value.shape for value in slot_values(model)[1])
-    return kept(model.cache, "integrable", (names, tuple(summed), shapes), lambda: _chosen(model, large, summed))
+    key = (movable, tuple(summed), shapes)
+    return kept(model.cache, "integrable", key, lambda: _chosen(model, large, movable, summed))
 
 
 def _is_candidate(variable: FreeVariable) -> bool:
@@ -93,7 +88,9 @@ def _is_candidate(variable: FreeVariable) -> bool:
     return variable.inside and not isinstance(own, Flat | HalfFlat)
 
 
-def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[str]) -> tuple[str, ...]:
+def _chosen(
+    model: Model, candidates: Sequence[FreeVariable], movable: Sequence[str], summed: Sequence[str]
+) -> tuple[str, ...]:
     with without_sources():
         terms = model_terms(model)
         normal = _normal(terms, [v for v in candidates if _is_real(v)])
@@ -101,10 +98,7 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[s
         for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
             if variable not in normal and variable.size >= ALONE and _is_conjugate(terms, variable, found):
                 found.append(variable.name)
-    if not found:
-        return ()
-    left = [v for v in model.free if v.continuous and v.name not in found]
-    if not left:
+    if not found or all(v.name in found for v in model.free if v.continuous):
         return ()
     before, _ = cost(model, summed, loops=True)
     while found:
@@ -112,7 +106,22 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable], summed: Sequence[s
         if after <= min(MOST, before * _times(model, [*summed, *found])):
             break
         found.pop()
+    found += _following(model, terms, found, movable)
+    if not any(v.continuous and v.name not in found for v in model.free):
+        return ()
     return tuple(v.name for v in model.free if v.name in found)
+
+
+def _following(model: Model, terms: ModelTerms, found: Sequence[str], movable: Sequence[str]) -> list[str]:
+    """Continuous variables on which nothing depends, and which depend on what is integrated: missing data of it."""
+    block = [terms.leaves[name] for name in found]
+    return [
+        v.name
+        for v in model.free
+        if v.continuous and v.inside and v.name in movable and v.name not in found
+        if acts(terms.priors[v.name], block)
+        and not any(acts(t, [terms.leaves[v.name]]) for t in terms.all if t is not terms.priors[v.name])
+    ]
 
 
 def _times(model: Model, names: Sequence[str]) -> float:
@@ -202,10 +211,7 @@ def _is_conjugate(terms: ModelTerms, variable: FreeVariable, others: Sequence[st
 def check(model: Model, names: Sequence[str], summed: Sequence[str] = ()) -> tuple[str, ...]:
     """The names, if these variables can be integrated out of the density together.
 
-    Raises
-    ------
-    ModelError
-        Where they cannot, with the reason; and where nothing would be left for chains to move.
+    Raises ModelError: Where they cannot, with the reason; and where nothing would be left for chains to move.
     """
     refuse_trees(model, "`integrate`", names)
     free = {v.name: v for v in model.free}
@@ -219,6 +225,9 @@ def check(model: Model, names: Sequence[str], summed: Sequence[str] = ()) -> tup
             raise ModelError(
                 f"`integrate` names `{name}`, which is discrete; discrete variables are summed out without being named."
             )
+        reason = why_not_integrated(free[name])
+        if reason:
+            raise ModelError(f"`integrate` names `{name}`, but it {reason} can be integrated out.")
     if not any(v.continuous and v.name not in names for v in model.free):
         raise ModelError(
             "`integrate` names all continuous variables, so nothing would be left for chains to move; leave out one."

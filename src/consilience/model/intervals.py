@@ -51,8 +51,6 @@ def stepwise(model: Model) -> Mapping[str, npt.NDArray[np.float64]]:
 
     Variables whose distribution has no quantile function are left out: within an interval they could not be drawn.
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> from consilience.model.intervals import stepwise
     >>> with pm.Model() as model:
@@ -99,8 +97,6 @@ def jumping(model: Model) -> Mapping[str, npt.NDArray[np.float64]]:
     Not of those along which it has kinks alone, as where two lines meet, and not of those whose jumps move with other
     variables.
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> from consilience.model.intervals import jumping
     >>> with pm.Model() as model:

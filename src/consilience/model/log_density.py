@@ -50,23 +50,11 @@ class ModelDensity:
     batches                        of rows drawn at random. If there are any, the entry takes a second input: their
                                    rows, float64, one batch after the other; here they are the first ones
 
-    Parameters
-    ----------
-    model : ModelVariables
-        What knows the variables of the density.
-    programs : DensityPrograms
-        Compiled parts.
-    bound : Bound
-        Data bound to them.
-    values : list of ndarray
-        Values of the variables.
-
-    See Also
-    --------
-    model_density : Makes one.
-
-    Examples
-    --------
+    model: What knows the variables of the density.
+    programs: Compiled parts.
+    bound: Data bound to them.
+    values (list of ndarray): Values of the variables.
+    See model_density: Makes one.
     >>> import consilience as pm
     >>> from consilience.model import model_density
     >>> with pm.Model() as model:
@@ -385,35 +373,14 @@ def model_density(
 ) -> ModelDensity:
     """The model's density for its present data; compiled again only when shapes or the model changed.
 
-    Parameters
-    ----------
-    model : ModelVariables
-        The model.
-    backend : str, default 'llvm'
-        "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow).
-    jacobian : bool, default True
-        Whether it is the density on the unconstrained scale, or that on the variables' own scales.
-    batches : bool, default False
-        Whether `pm.Minibatch` is allowed, of rows that are an input of the density.
-
-    Returns
-    -------
-    ModelDensity
-        A log density of one vector, with its gradient.
-
-    Raises
-    ------
-    ModelError
-        Without free variables.
-    ShapeError, ParameterError, SupportError
-        Where the present data do not fit the model.
-
-    See Also
-    --------
-    Model : `compile_logp` gives a function of named values.
-
-    Examples
-    --------
+    model: The model.
+    backend: "llvm" (machine code), "c" (through the system's C compiler) or "reference" (NumPy, slow).
+    jacobian: Whether it is the density on the unconstrained scale, or that on the variables' own scales.
+    batches: Whether `pm.Minibatch` is allowed, of rows that are an input of the density.
+    Returns: A log density of one vector, with its gradient.
+    Raises ModelError: Without free variables.
+    Raises ShapeError, ParameterError, SupportError: Where the present data do not fit the model.
+    See Model: `compile_logp` gives a function of named values.
     >>> import consilience as pm
     >>> from consilience.model import model_density
     >>> with pm.Model() as model:

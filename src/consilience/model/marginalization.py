@@ -28,35 +28,16 @@ def marginalize(model: Model, rvs_to_marginalize: str | Node | Sequence[str | No
     Where a batch of rows stands for all data (`total_size`), each row needs its own elements. The factor by which
     `total_size` scales a row then multiplies the logarithm of its sum, so the density stays unbiased.
 
-    Parameters
-    ----------
     model (given) : ...
-    rvs_to_marginalize : str or TensorVariable or sequence of str or TensorVariable
-        Free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
+    rvs_to_marginalize: Free discrete variables with a least value, or their names. Of infinitely many values (Poisson,
         NegativeBinomial, …) as many are summed as have all but 1e-12 of the sum; where that would take more there is no
         density, and samplers see a lower one. `pm.sample` begins again with more where draws come near.
-
-    Returns
-    -------
-    Model
-        A new model, which shares its data with the old one. The variables are in `model.marginalized`, no more among
-        its free ones; deterministics of them wait for `recover_marginals`.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-    ModelError
-        For variables that are not free, not discrete or have infinitely many values in all directions, and where
-        elements that act together have too many combinations.
-
-    See Also
-    --------
-    recover_marginals : Draws the variables afterwards.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: A new model, which shares its data with the old one. The variables are in `model.marginalized`, no more
+        among its free ones; deterministics of them wait for `recover_marginals`.
+    Raises KeyError: For unknown names.
+    Raises ModelError: For variables that are not free, not discrete or have infinitely many values in all directions,
+        and where elements that act together have too many combinations.
+    See recover_marginals: Draws the variables afterwards.
     >>> with pm.Model() as model:
     ...     z = pm.Bernoulli("z", 0.3)
     ...     y = pm.Normal("y", z, 1.0, observed=0.5)
@@ -91,34 +72,15 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
 
     `pm.recover_marginals` draws the variables afterwards.
 
-    Parameters
-    ----------
     model (given) : ...
-    rvs_to_collapse : str or TensorVariable or sequence of str or TensorVariable
-        Free continuous variables, or their names: integrated out together.
-
-    Returns
-    -------
-    Model
-        A new model, which shares its data with the old one. The variables are in `model.marginalized`, no more among
-        its free ones; deterministics of them wait for `recover_marginals`. Log likelihoods of single observations are
-        those of the old model, with the draws that were recovered.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-    ModelError
-        For variables that are not free or not continuous, and where the density has neither form.
-
-    See Also
-    --------
-    marginalize : Sums discrete variables out.
-    recover_marginals : Draws the variables afterwards.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    rvs_to_collapse: Free continuous variables, or their names: integrated out together.
+    Returns: A new model, which shares its data with the old one. The variables are in `model.marginalized`, no more
+        among its free ones; deterministics of them wait for `recover_marginals`. Log likelihoods of single observations
+        are those of the old model, with the draws that were recovered.
+    Raises KeyError: For unknown names.
+    Raises ModelError: For variables that are not free or not continuous, and where the density has neither form.
+    See marginalize: Sums discrete variables out.
+    See recover_marginals: Draws the variables afterwards.
     >>> with pm.Model() as model:
     ...     slope, scale = pm.Normal("slope"), pm.HalfNormal("scale")
     ...     y = pm.Normal("y", slope * [1.0, 2.0, 3.0], scale, observed=[1.1, 1.9, 3.2])
@@ -127,25 +89,15 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
     """
     names = names_in(model, rvs_to_collapse)
     refuse_trees(model, "`pm.collapse`", names)
-    from consilience.elimination.conjugate import family_of  # few models need it
-
     found = {v.name: v for v in model.free}
     for name in names:
         _check_random(model, name, "integrate over")
         variable = found[name]
         if not variable.continuous:
             raise ModelError(f"`{name}` ({variable.node.op!r}) is discrete; `pm.marginalize` sums it out.")
-        real = isinstance(support_of(variable.node), Real | RealVector)
-        if (real and variable.transform is not None) or not variable.inside:
-            raise ModelError(
-                f"`{name}` ({variable.node.op!r}) has a transform of its own, which leaves out a part of its values; "
-                "only variables with the default transform can be collapsed."
-            )
-        if not real and family_of(support_of(variable.node)) is None:
-            raise ModelError(
-                f"`{name}` ({variable.node.op!r}) has a support over which no integral is known; only variables on the "
-                "real line, positive ones, probabilities and shares can be collapsed."
-            )
+        reason = why_not_integrated(variable)
+        if reason:
+            raise ModelError(f"`{name}` ({variable.node.op!r}) {reason} can be collapsed.")
         if not all(isinstance(n, int) for n in variable.node.static_shape):
             raise ModelError(
                 f"`{name}` has a length that data decide, {variable.node.static_shape}; `pm.freeze_dims_and_data` "
@@ -158,6 +110,24 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
         made = without_variables(model, names)
         terms_of(made)  # what cannot be integrated is refused now, not when the model is used
     return made
+
+
+def why_not_integrated(variable: FreeVariable) -> str:
+    """Why no integral over a continuous variable is known whatever depends on it, up to "can be ..."; empty if one may be.
+
+    Integrals run over the support of a distribution, which a transform of the user's may cut.
+    """
+    from consilience.elimination.conjugate import family_of  # few models need it
+
+    real = isinstance(support_of(variable.node), Real | RealVector)
+    if (real and variable.transform is not None) or not variable.inside:
+        return "has a transform of its own, which leaves out a part of its values; only variables with the default transform"
+    if not real and family_of(support_of(variable.node)) is None:
+        return (
+            "has a support over which no integral is known; only variables on the real line, positive ones, "
+            "probabilities and shares"
+        )
+    return ""
 
 
 def _check_quadratic(model: Model, chosen: Sequence[FreeVariable]) -> None:

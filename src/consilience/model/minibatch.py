@@ -30,33 +30,14 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
     Give `total_size=` to the distribution that observes the batch. The log density is then right on average, but it
     differs between evaluations, so `pm.sample` refuses it. Use it with `pm.fit`.
 
-    Parameters
-    ----------
-    variable, *variables : object
-        Arrays or `pm.Data` with first axes of one length.
-    batch_size : int
-        Number of rows.
-
-    Returns
-    -------
-    object
-        An expression, or a list of them for several arrays.
-
-    Raises
-    ------
-    ModelError
-        For random variables and for batches longer than the data.
-    ShapeError
-        For first axes of different lengths.
-
-    See Also
-    --------
-    observe : A model in which variables have data.
-    do : A model in which variables have been set from outside.
-    Data : Data under a name that can be exchanged later with `set_data`.
-
-    Examples
-    --------
+    variable, *variables: Arrays or `pm.Data` with first axes of one length.
+    batch_size: Number of rows.
+    Returns: An expression, or a list of them for several arrays.
+    Raises ModelError: For random variables and for batches longer than the data.
+    Raises ShapeError: For first axes of different lengths.
+    See observe: A model in which variables have data.
+    See do: A model in which variables have been set from outside.
+    See Data: Data under a name that can be exchanged later with `set_data`.
     >>> import consilience as pm
     >>> import numpy as np
     >>> pm.Minibatch(np.arange(100.0), batch_size=10).eval().shape

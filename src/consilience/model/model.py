@@ -63,19 +63,13 @@ class Model(ModelFunctions):
 
     Variables, data and potentials that are declared inside the `with` block belong to the model.
 
-    Parameters
-    ----------
-    name : str, default ''
-        Prefix of the names of all variables: `name::`.
-    coords : mapping, optional
-        Labels of dimensions: name -> sequence of labels.
-    check_bounds : bool, default True
-        False leaves out of the log density the checks that make it NaN or -inf for parameters out of range, such as a
-        negative scale. Use it for models in which no parameter can be out of range. A model inside another one takes
-        the value of that one.
-    model : Model, optional
-        The model that this one is a part of; by default the one whose `with` block this is. None: no part of another
-        model.
+    name: Prefix of the names of all variables: `name::`.
+    coords (mapping): Labels of dimensions: name -> sequence of labels.
+    check_bounds: False leaves out of the log density the checks that make it NaN or -inf for parameters out of range,
+        such as a negative scale. Use it for models in which no parameter can be out of range. A model inside another
+        one takes the value of that one.
+    model (Model, optional): The model that this one is a part of; by default the one whose `with` block this is. None:
+        no part of another model.
 
     Attributes
     ----------
@@ -88,14 +82,8 @@ class Model(ModelFunctions):
     coords
         Labels of dimensions by name.
 
-    See Also
-    --------
-    modelcontext : The innermost model.
-    Data : Data under a name that can be exchanged later with `set_data`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See modelcontext: The innermost model.
+    See Data: Data under a name that can be exchanged later with `set_data`.
     >>> with pm.Model(coords={"city": ["Bern", "Rome"]}) as model:
     ...     mu = pm.Normal("mu", dims="city")
     >>> [variable.name for variable in model.free_RVs]
@@ -317,23 +305,10 @@ class Model(ModelFunctions):
 def modelcontext(model: Model | None = None) -> Model:
     """The given model, or that of the innermost enclosing `with` block.
 
-    Parameters
-    ----------
     model : ...
-
-    Returns
-    -------
-    Model
-        The model; TypeError where there is none.
-
-    See Also
-    --------
-    Data : Data under a name that can be exchanged later with `set_data`.
-    Model : A probabilistic model in PyMC's vocabulary.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: The model; TypeError where there is none.
+    See Data: Data under a name that can be exchanged later with `set_data`.
+    See Model: A probabilistic model in PyMC's vocabulary.
     >>> with pm.Model() as model:
     ...     pm.modelcontext(None) is model
     True
@@ -357,21 +332,9 @@ def modelcontext(model: Model | None = None) -> Model:
 def clone_model(model: Model) -> Model:
     """A model of its own with the same variables and data, which can be extended: `with clone_model(model): …`.
 
-    Parameters
-    ----------
     model (given) : ...
-
-    Returns
-    -------
-    Model
-        A copy; the given model is as it was.
-
-    See Also
-    --------
-    freeze_model : Freezes what free variables depend on.
-
-    Examples
-    --------
+    Returns: A copy; the given model is as it was.
+    See freeze_model: Freezes what free variables depend on.
     >>> import consilience as pm
     >>> from consilience.model import clone_model
     >>> with pm.Model() as model:
@@ -397,29 +360,13 @@ def _dims_for(value: Any, dims: DimensionNames) -> DimensionNames:
 def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
     """Keep the values of an expression in the results, under a name. It does not change the density.
 
-    Parameters
-    ----------
-    name : str
-        Name in the model and in results.
-    var : TensorLike
-        The expression.
+    name: Name in the model and in results.
+    var: The expression.
     model : ...
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-
-    Returns
-    -------
-    TensorVariable
-        The expression itself.
-
-    See Also
-    --------
-    Potential : Add a term to the model's log density.
-    Data : Data under a name that can be exchanged later with `set_data`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    dims (str or sequence of str): Names of the axes; their lengths come from the model's coords.
+    Returns: The expression itself.
+    See Potential: Add a term to the model's log density.
+    See Data: Data under a name that can be exchanged later with `set_data`.
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x")
     ...     y = pm.Deterministic("y", x**2)
@@ -434,29 +381,13 @@ def Deterministic(name: str, var: TensorLike, model: Model | None = None, dims: 
 def Potential(name: str, var: TensorLike, model: Model | None = None, dims: DimensionNames = None) -> Node:
     """Add a term to the log density of the model, such as a constraint or a likelihood written by hand.
 
-    Parameters
-    ----------
-    name : str
-        Name in the model.
-    var : TensorLike
-        The term, an expression. Its elements are added.
+    name: Name in the model.
+    var: The term, an expression. Its elements are added.
     model : ...
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-
-    Returns
-    -------
-    TensorVariable
-        The term itself.
-
-    See Also
-    --------
-    Data : Data under a name that can be exchanged later with `set_data`.
-    Deterministic : Keep the values of an expression under a name.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    dims (str or sequence of str): Names of the axes; their lengths come from the model's coords.
+    Returns: The term itself.
+    See Data: Data under a name that can be exchanged later with `set_data`.
+    See Deterministic: Keep the values of an expression under a name.
     >>> with pm.Model() as model:
     ...     x = pm.Normal("x")
     ...     p = pm.Potential("p", -(x**2))
@@ -469,28 +400,12 @@ def Potential(name: str, var: TensorLike, model: Model | None = None, dims: Dime
 def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = False, **values: Any) -> dict[str, Any]:
     """A point as a dictionary of arrays: `pm.Point(mu=0.0, tau_log__=1.0)`, or from dictionaries.
 
-    Parameters
-    ----------
-    *points : object
-        Mappings of names to values.
+    *points: Mappings of names to values.
     model : ...
-    filter_model_vars : bool, default False
-        Leave out what is no value variable of the model.
-    **values : object
-        Values by name.
-
-    Returns
-    -------
-    dict
-        Arrays by name.
-
-    See Also
-    --------
-    Model : Its `initial_point` is one.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    filter_model_vars: Leave out what is no value variable of the model.
+    **values: Values by name.
+    Returns (dict): Arrays by name.
+    See Model: Its `initial_point` is one.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu")
     ...     point = pm.Point(mu=1.5)
@@ -516,37 +431,18 @@ def Data(
 ) -> Node:
     """Add data to the model under a name. `set_data` can replace their values later, also with other lengths.
 
-    Parameters
-    ----------
-    name : str
-        Name in the model.
-    value : array_like
-        The data. A sparse matrix of SciPy gives a sparse variable: its parts are data "name.data", "name.indices",
+    name: Name in the model.
+    value: The data. A sparse matrix of SciPy gives a sparse variable: its parts are data "name.data", "name.indices",
         "name.indptr" and "name.shape", and its number of columns cannot change.
-    dims : str or sequence of str, optional
-        Names of the axes. A dimension without labels takes its length from the data.
-    coords : mapping, optional
-        Labels of dimensions to add to the model, by name.
-    infer_dims_and_coords : bool, default False
-        True: take dims and coords from the named axes of a `DataArray`, `DataFrame` or `Series`.
-    mutable : bool, optional
-        Accepted for PyMC's sake, without effect: all data can be replaced.
+    dims (str or sequence of str): Names of the axes. A dimension without labels takes its length from the data.
+    coords (mapping): Labels of dimensions to add to the model, by name.
+    infer_dims_and_coords: True: take dims and coords from the named axes of a `DataArray`, `DataFrame` or `Series`.
+    mutable: Accepted for PyMC's sake, without effect: all data can be replaced.
     model : ...
-
-    Returns
-    -------
-    TensorVariable
-        The data, as an input of expressions.
-
-    See Also
-    --------
-    set_data : Exchange the values of several data slots.
-    Minibatch : The same random rows of several arrays.
-    observe : A model in which variables have data.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: The data, as an input of expressions.
+    See set_data: Exchange the values of several data slots.
+    See Minibatch: The same random rows of several arrays.
+    See observe: A model in which variables have data.
     >>> with pm.Model():
     ...     x = pm.Data("x", [1.0, 2.0])
     >>> x.ndim
@@ -576,29 +472,13 @@ def set_data(
 ) -> None:
     """Replace the values of data containers of a model.
 
-    Parameters
-    ----------
-    new_data : mapping of str to array_like
-        New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it.
-    model : Model, optional
-        The model; by default that of the enclosing `with` block.
-    coords : mapping, optional
-        New labels of dimensions whose length changes, by name.
-
-    Returns
-    -------
-    None
-        The model has the new values.
-
-    See Also
-    --------
-    Minibatch : The same random rows of several arrays.
-    observe : A model in which variables have data.
-    do : A model in which variables have been set from outside.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    new_data: New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it.
+    model: The model; by default that of the enclosing `with` block.
+    coords (mapping): New labels of dimensions whose length changes, by name.
+    Returns: The model has the new values.
+    See Minibatch: The same random rows of several arrays.
+    See observe: A model in which variables have data.
+    See do: A model in which variables have been set from outside.
     >>> with pm.Model() as model:
     ...     x = pm.Data("x", [1.0, 2.0])
     ...     pm.set_data({"x": [3.0, 4.0]})

@@ -22,45 +22,20 @@ def model_to_graphviz(
 ) -> Any:
     """Draw the graph of a model with its plates, by the package graphviz.
 
-    Parameters
-    ----------
     model : ...
-    var_names : sequence of str, optional
-        Leave out all but these and what they depend on.
-    formatting : str, default 'plain'
-        "plain", or "plain_with_params" to show parameters.
-    save : str, optional
-        A file to draw it into, its format by its suffix (needs the programs of Graphviz).
-    figsize : tuple of (float, float), optional
-        Width and height in inches, and dots per inch.
-    dpi : int, default 300
-        Width and height in inches, and dots per inch.
-    node_formatters : model_graph.Formatters, optional
-        Per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the variable and gives
-        attributes of Graphviz in place of ours: label, shape, style.
-    include_dim_lengths : bool, default True
-        Whether plates tell the lengths of dims.
-
-    Returns
-    -------
-    object
-        A `graphviz.Source`, which notebooks draw.
-
-    Raises
-    ------
-    ImportError
-        If the Python package graphviz is not installed.
-    ValueError
-        If `formatting` has another value.
-
-    See Also
-    --------
-    model_to_mermaid : For pages of Markdown.
-    model_to_networkx : As a graph to compute with.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    var_names: Leave out all but these and what they depend on.
+    formatting: "plain", or "plain_with_params" to show parameters.
+    save: A file to draw it into, its format by its suffix (needs the programs of Graphviz).
+    figsize: Width and height in inches, and dots per inch.
+    dpi: Width and height in inches, and dots per inch.
+    node_formatters (model_graph.Formatters): Per kind of variable, such as "Free Random Variable" (`NodeType`), a
+        function that takes the variable and gives attributes of Graphviz in place of ours: label, shape, style.
+    include_dim_lengths: Whether plates tell the lengths of dims.
+    Returns: A `graphviz.Source`, which notebooks draw.
+    Raises ImportError: If the Python package graphviz is not installed.
+    Raises ValueError: If `formatting` has another value.
+    See model_to_mermaid: For pages of Markdown.
+    See model_to_networkx: As a graph to compute with.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -82,26 +57,11 @@ def model_to_mermaid(
 ) -> str:
     """What depends on what in a model, in Mermaid's language, which Markdown pages show; as `model_to_graphviz`.
 
-    Parameters
-    ----------
     model, var_names : ...
-    formatting : str, default 'plain'
-        "plain": the distribution of each variable; "plain_with_params": its parameters too.
-    include_dim_lengths : bool, default True
-        Whether plates show the lengths of their dims.
-
-    Returns
-    -------
-    str
-        Text for a block of Mermaid.
-
-    See Also
-    --------
-    model_to_graphviz : As a picture.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    formatting: "plain": the distribution of each variable; "plain_with_params": its parameters too.
+    include_dim_lengths: Whether plates show the lengths of their dims.
+    Returns: Text for a block of Mermaid.
+    See model_to_graphviz: As a picture.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -121,34 +81,14 @@ def model_to_networkx(
 ) -> Any:
     """What depends on what in a model, as a `networkx.DiGraph`; as `model_to_graphviz`.
 
-    Parameters
-    ----------
     model, var_names : ...
-    formatting : str, default 'plain'
-        "plain": the distribution of each variable; "plain_with_params": its parameters too.
-    node_formatters : model_graph.Formatters, optional
-        Per kind of variable, such as "Free Random Variable" (`NodeType`), a function that takes the variable and gives
-        attributes of its node.
-    include_dim_lengths : bool, default True
-        Whether plates show the lengths of their dims.
-
-    Returns
-    -------
-    object
-        A `networkx.DiGraph` whose nodes are the variables.
-
-    Raises
-    ------
-    ValueError
-        For another kind.
-
-    See Also
-    --------
-    model_to_graphviz : As a picture.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    formatting: "plain": the distribution of each variable; "plain_with_params": its parameters too.
+    node_formatters (model_graph.Formatters): Per kind of variable, such as "Free Random Variable" (`NodeType`), a
+        function that takes the variable and gives attributes of its node.
+    include_dim_lengths: Whether plates show the lengths of their dims.
+    Returns: A `networkx.DiGraph` whose nodes are the variables.
+    Raises ValueError: For another kind.
+    See model_to_graphviz: As a picture.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu")
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

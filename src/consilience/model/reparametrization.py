@@ -57,6 +57,8 @@ LOCATION_SCALE: Final[dict[str, tuple[str | None, str]]] = {
 }
 # Those for which a scale of either sign will do.
 SYMMETRIC: Final = ("Normal", "StudentT", "Laplace", "Cauchy", "Logistic")
+# Those on the whole line with tails that fall as a power.
+HEAVY: Final = ("Cauchy", "StudentT")
 
 Names = str | Node | Sequence[str | Node]
 
@@ -68,45 +70,27 @@ def noncenter(model: Model, var_names: Names | Mapping[str, Any] | Mapping[str |
     has an easier way in the new coordinates; `pm.recenter` is the way back. Where data speak for some elements more
     than for others, a centredness of each serves best: `pm.noncenter(model, {"theta": [0.1, 0.8, 0.3]})`.
 
-    Parameters
-    ----------
     model (given) : ...
-    var_names : Names or mapping
-        Free variables, or their names: of a location-scale family (Normal, StudentT, Laplace, Cauchy, Logistic, Gumbel,
-        Moyal, HalfNormal, HalfCauchy, HalfStudentT); of a distribution that draws by a function of standard normal
-        numbers, such as LogNormal (on its log scale) and MvNormal (by its Cholesky factor); RandomWalk and AR, written
-        by their innovations; ZeroSumNormal. Or a mapping of variables to their centredness: numbers from 0 (a standard
-        variable) to 1 (the variable itself), one for all elements or one for each; with c between them theta_raw has
-        location c mu and scale sigma^c. For families of a location and a scale, LogNormal, and MvNormal; row i of
-        theta_raw's Cholesky factor is L_ii^c ((1 - c) e_i + c L_i / L_ii).
-
-    Returns
-    -------
-    Model
-        A new model with the free variable `theta_raw` of `theta`'s shape and dims, and `theta` as a deterministic.
+    var_names (Names or mapping): Free variables, or their names: of a location-scale family (Normal, StudentT, Laplace,
+        Cauchy, Logistic, Gumbel, Moyal, HalfNormal, HalfCauchy, HalfStudentT); of a distribution that draws by a
+        function of standard normal numbers, such as LogNormal (on its log scale) and MvNormal (by its Cholesky factor);
+        RandomWalk and AR, written by their innovations; ZeroSumNormal. Or a mapping of variables to their centredness:
+        numbers from 0 (a standard variable) to 1 (the variable itself), one for all elements or one for each; with c
+        between them theta_raw has location c mu and scale sigma^c. For families of a location and a scale, LogNormal,
+        and MvNormal; row i of theta_raw's Cholesky factor is L_ii^c ((1 - c) e_i + c L_i / L_ii).
+    Returns: A new model with the free variable `theta_raw` of `theta`'s shape and dims, and `theta` as a deterministic.
         Series have `theta_raw` for the innovations, time first, and `theta_init_raw` for the first values. A starting
         value given with `theta` is not carried over.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-    ModelError
-        For what is no free variable, has a transform of its own, or is of another distribution, and for a centredness
-        outside [0, 1].
-
-    See Also
-    --------
-    recenter : The inverse.
-    centredness : How far to go.
+    Raises KeyError: For unknown names.
+    Raises ModelError: For what is no free variable, has a transform of its own, or is of another distribution, and for
+        a centredness outside [0, 1].
+    See recenter: The inverse.
+    See centredness: How far to go.
 
     References
     ----------
     Papaspiliopoulos, Roberts, Sköld (2007), Statistical Science 22, 59.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     tau = pm.HalfNormal("tau", 5)
     ...     theta = pm.Normal("theta", 0.0, tau, shape=3)
@@ -308,33 +292,14 @@ def _by_normal_numbers(rv: Node, bound: Distribution) -> tuple[dict[str, Node], 
 def recenter(model: Model, var_names: Names) -> Model:
     """The model with deterministics of the form `mu + sigma * raw` as free variables: the inverse of `noncenter`.
 
-    Parameters
-    ----------
     model (given) : ...
-    var_names : Names
-        Deterministics, or their names: affine in a free variable of their shape, element by element, which is Normal,
-        StudentT, Laplace, Cauchy or Logistic; or the exponential of such an expression of a Normal; or vectors `mu +
-        matrix @ raw` of a Normal vector with a square matrix, which become MvNormal.
-
-    Returns
-    -------
-    Model
-        A new model in which `theta` is free, and `raw` the deterministic `(theta - mu) / sigma`.
-
-    Raises
-    ------
-    KeyError
-        For unknown names.
-    ModelError
-        For what is no such deterministic.
-
-    See Also
-    --------
-    noncenter : The inverse.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    var_names: Deterministics, or their names: affine in a free variable of their shape, element by element, which is
+        Normal, StudentT, Laplace, Cauchy or Logistic; or the exponential of such an expression of a Normal; or vectors
+        `mu + matrix @ raw` of a Normal vector with a square matrix, which become MvNormal.
+    Returns: A new model in which `theta` is free, and `raw` the deterministic `(theta - mu) / sigma`.
+    Raises KeyError: For unknown names.
+    Raises ModelError: For what is no such deterministic.
+    See noncenter: The inverse.
     >>> with pm.Model() as model:
     ...     tau = pm.HalfNormal("tau", 5)
     ...     raw = pm.Normal("theta_raw", shape=3)
@@ -503,6 +468,11 @@ def standard_variables(model: ModelVariables) -> list[str]:
             if middle is not None and not np.any(middle) and known_value(scale) is not None:
                 found.append(variable.name)
     return found if scaled else []
+
+
+def heavy_priors(model: ModelVariables) -> list[str]:
+    """Names of free variables on the whole line whose prior has tails that fall as a power."""
+    return [v.name for v in model.free if v.sampled is None and distribution_of(v.node).title in HEAVY]
 
 
 def field_scale(rv: Node) -> Node | None:

@@ -36,41 +36,22 @@ def R2D2(
     R^2 ~ Beta with mean r2; omega = R^2 / (1 - R^2) is the explained variance in units of sigma^2, and is split
     over the coefficients by phi ~ Dirichlet(concentration): beta_j ~ Normal(0, sigma sqrt(phi_j omega) / scale_j).
 
-    Parameters
-    ----------
     name : ...
-    r2 : TensorLike, default 0.5
-        Expected R^2, between 0 and 1.
-    precision : TensorLike, default 2.0
-        Of the beta distribution > 0, the sum of its two shapes; 2 with r2 = 0.5 is uniform.
-    concentration : TensorLike, default 0.5
-        Of the split > 0; small numbers give most of the variance to few coefficients.
-    sigma : TensorLike, default 1.0
-        Standard deviation of the residuals.
-    scale : TensorLike, default 1.0
-        Standard deviation of each predictor, a number or a vector.
-    dims : str or sequence of str, optional
-        Of the coefficients, one axis.
-    shape : int or sequence of int, optional
-        Of the coefficients, one axis.
-
-    Returns
-    -------
-    TensorVariable
-        The coefficients; `<name>_r2`, `<name>_phi` and `<name>_z` are the variables they are made of.
-
-    See Also
-    --------
-    RegularizedHorseshoe : Most coefficients next to 0.
+    r2: Expected R^2, between 0 and 1.
+    precision: Of the beta distribution > 0, the sum of its two shapes; 2 with r2 = 0.5 is uniform.
+    concentration: Of the split > 0; small numbers give most of the variance to few coefficients.
+    sigma: Standard deviation of the residuals.
+    scale: Standard deviation of each predictor, a number or a vector.
+    dims (str or sequence of str): Of the coefficients, one axis.
+    shape (int or sequence of int): Of the coefficients, one axis.
+    Returns: The coefficients; `<name>_r2`, `<name>_phi` and `<name>_z` are the variables they are made of.
+    See RegularizedHorseshoe: Most coefficients next to 0.
 
     References
     ----------
     Zhang, Naughton, Bondell, Reich (2022), JASA 117, 862, with normal coefficients as in Aguilar, Bürkner (2023),
     Electronic Journal of Statistics 17, 1711.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     beta = pm.R2D2("beta", r2=0.4, shape=3)
     >>> beta.type.shape, "beta_r2" in model
@@ -96,37 +77,21 @@ def RegularizedHorseshoe(
     beta_j ~ Normal(0, tau l_j), l_j^2 = c^2 lambda_j^2 / (c^2 + tau^2 lambda_j^2), with tau ~ HalfCauchy(global_scale),
     lambda_j ~ HalfCauchy(1) and c^2 ~ InverseGamma(slab_nu / 2, slab_nu slab_scale^2 / 2).
 
-    Parameters
-    ----------
     name : ...
-    global_scale : TensorLike
-        Scale of tau > 0: p0 / (p - p0) sigma / sqrt(n) where p0 of p coefficients are expected to matter in n
+    global_scale: Scale of tau > 0: p0 / (p - p0) sigma / sqrt(n) where p0 of p coefficients are expected to matter in n
         observations with residuals of standard deviation sigma.
-    slab_scale : TensorLike, default 2.0
-        Standard deviation of large coefficients > 0; slab_nu > 0 degrees of freedom of their tails.
-    slab_nu : TensorLike, default 4.0
-        Degrees of freedom of the slab.
-    dims : str or sequence of str, optional
-        Of the coefficients.
-    shape : int or sequence of int, optional
-        Of the coefficients.
-
-    Returns
-    -------
-    TensorVariable
-        The coefficients; `<name>_tau`, `<name>_lambda`, `<name>_c2` and `<name>_z` are the variables they are made of.
-
-    See Also
-    --------
-    R2D2 : A prior of the explained share of the variance.
+    slab_scale: Standard deviation of large coefficients > 0; slab_nu > 0 degrees of freedom of their tails.
+    slab_nu: Degrees of freedom of the slab.
+    dims (str or sequence of str): Of the coefficients.
+    shape (int or sequence of int): Of the coefficients.
+    Returns: The coefficients; `<name>_tau`, `<name>_lambda`, `<name>_c2` and `<name>_z` are the variables they are made
+        of.
+    See R2D2: A prior of the explained share of the variance.
 
     References
     ----------
     Piironen, Vehtari (2017), Electronic Journal of Statistics 11, 5018.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     beta = pm.RegularizedHorseshoe("beta", 0.1, shape=5)
     >>> beta.type.shape

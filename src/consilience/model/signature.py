@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.ir import constant_value, digest
+from consilience.ir.side_tables import name_of
 from consilience.model.log_density import ModelDensity
 from consilience.model.observation import slot_values
 
@@ -20,13 +21,15 @@ PART: Final = 1 << 22
 
 
 def signature(density: ModelDensity) -> dict[str, str]:
-    """Digests by name: `model` of graph and coordinates, one of each data container and of constant observed values."""
+    """Digests by name: `model` of graph and coordinates; one of each data container, shared variable and constant."""
     model, elsewhere = density.model, density.rows_elsewhere()
-    _, values, _, _ = slot_values(model)
+    slots, values, _, _ = slot_values(model)
+    names = {slot: f"data `{name}`" for name, slot in model.data.items()}
     found = dict(elsewhere)
-    for name, value in zip(model.data, values, strict=True):
-        if (key := f"data `{name}`") not in elsewhere:
-            found[key] = _of_array(value)
+    for number, (slot, value) in enumerate(zip(slots, values, strict=True)):
+        own = f"shared variable `{name}`" if (name := name_of(slot)) else f"shared variable {number}"
+        if (key := names.get(slot, own)) not in elsewhere:
+            found[key if key not in found else f"{key} ({number})"] = _of_array(value)
     for variable in model.observed:
         known = constant_value(variable.data)
         if known is not None:

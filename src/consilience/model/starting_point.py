@@ -71,6 +71,8 @@ def starting_position(
     position = np.empty(layout.dimension)
     natural: dict[Node, Node] = {v.node: v.data for v in model.observed}
     slots = {slot: contexts.DEFAULT.get(slot) for slot in model.data_slots()}
+    summed = {v.node for v in model.marginalized}
+    marginalized = [node for node in topological([*summed]) if node in summed] if summed else []
     with without_sources():
         for number, stretch in enumerate(layout.stretches):
             if stretch.key != stretch.variable.name and stretch.key in given:
@@ -87,11 +89,10 @@ def starting_position(
             sampled = stretch.variable.sampled
             if sampled != transform:
                 free = point if sampled is None else sampled.forward(point)
-            # Known values first: a variable that depends on a summed one is another node once that is replaced.
-            outputs = substitute([free, point], natural)
-            for summed in reversed(model.marginalized):
-                (value,) = substitute([support_point(summed.node)], natural)
-                outputs = substitute(outputs, {summed.node: value})
+            known_values = dict(natural)
+            for node in marginalized:
+                (known_values[node],) = substitute([support_point(node)], known_values)
+            outputs = substitute([free, point], known_values)
             values = _evaluate(stretch.variable, outputs, lengths, slots, [seed, number], outside)
             position[stretch.slice] = np.broadcast_to(values[0], stretch.shape).ravel()
             natural[stretch.variable.node] = constant(values[1])

@@ -60,8 +60,6 @@ def summability(model: Model, staying: Collection[str] = ()) -> Summability:
 
     `staying`: names of variables that are not summed out.
 
-    Examples
-    --------
     >>> import consilience as pm
     >>> from consilience.model.summation import summability
     >>> with pm.Model() as model:

@@ -43,8 +43,6 @@ def short_tails(model: Model, draws: Mapping[str, npt.NDArray[Any]], seed: int =
     variables, where sums are one in another. Returns: names; none: at every draw two thirds of the values have all but
     1e-12 of the sum.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import consilience as pm
     >>> from consilience.model.tails import short_tails

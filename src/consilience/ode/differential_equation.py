@@ -21,28 +21,14 @@ from consilience.ode.solution import solve
 class DifferentialEquation:
     """The equation dy/dt = func(y, t, p) from t0 on, to be called with y0 and theta as in PyMC.
 
-    Parameters
-    ----------
-    func : callable
-        Function of the state (n_states,), the time and the parameters (n_theta,); gives n_states derivatives, for one
+    func: Function of the state (n_states,), the time and the parameters (n_theta,); gives n_states derivatives, for one
         state perhaps as a scalar.
-    times : object
-        Times of the wanted states, ascending, none before t0; t0 itself is not added.
-    n_states : int
-        Number of states, >= 1.
-    n_theta : int
-        Number of parameters, >= 1.
-    t0 : float, default 0.0
-        Time of the initial state.
-    **settings : object
-        Method, rtol, atol, max_steps and sensitivity of `solve`.
-
-    See Also
-    --------
-    solve : With any states and parameters.
-
-    Examples
-    --------
+    times: Times of the wanted states, ascending, none before t0; t0 itself is not added.
+    n_states: Number of states, >= 1.
+    n_theta: Number of parameters, >= 1.
+    t0: Time of the initial state.
+    **settings: Method, rtol, atol, max_steps and sensitivity of `solve`.
+    See solve: With any states and parameters.
     >>> import numpy as np
     >>> import consilience as pm
     >>> decay = pm.ode.DifferentialEquation(lambda y, t, p: [-p[0] * y[0]], times=[1.0, 2.0], n_states=1, n_theta=1)

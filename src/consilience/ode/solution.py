@@ -39,33 +39,16 @@ REASONS: Final = (
 class OdeResult(Record, eq=False):
     """A solution and how it was found.
 
-    Parameters
-    ----------
-    states : TensorVariable
-        The states, shape (times, *y0.shape); NaN behind the time that was reached.
-    status : TensorVariable
-        Int64: 0 if the last time was reached, otherwise why not, as `REASONS` says.
-    steps : TensorVariable
-        Int64: number of steps tried.
-    rejected : TensorVariable
-        Int64: number of those whose error was not tolerated.
-    reached : TensorVariable
-        Float64: the last time that was reached.
-    sensitivities : TensorVariable, optional
-        With sensitivity="forward" the derivatives of the states, shape (times, *y0.shape, p): by the elements of y0, of
-        the parameters in theta, and of what f uses besides.
-    event_time : TensorVariable, optional
-        With `event` the time at which it happened, NaN if it did not.
-    event_state : TensorVariable, optional
-        With `event` the state at this time, shape y0.shape.
-
-    See Also
-    --------
-    solve : Gives one with `full_output`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    states (TensorVariable): The states, shape (times, *y0.shape); NaN behind the time that was reached.
+    status (TensorVariable): Int64: 0 if the last time was reached, otherwise why not, as `REASONS` says.
+    steps (TensorVariable): Int64: number of steps tried.
+    rejected (TensorVariable): Int64: number of those whose error was not tolerated.
+    reached (TensorVariable): Float64: the last time that was reached.
+    sensitivities (TensorVariable): With sensitivity="forward" the derivatives of the states, shape (times, *y0.shape,
+        p): by the elements of y0, of the parameters in theta, and of what f uses besides.
+    event_time (TensorVariable): With `event` the time at which it happened, NaN if it did not.
+    event_state (TensorVariable): With `event` the state at this time, shape y0.shape.
+    See solve: Gives one with `full_output`.
     >>> found = pm.ode.solve(lambda y, t, theta: -y, 1.0, [0.0, 1.0], t0=0.0, full_output=True)
     >>> found.states.eval().round(4).tolist(), found.status.eval().item()
     ([1.0, 0.3679], 0)
@@ -134,49 +117,28 @@ def solve(
 ) -> Node | OdeResult:
     """Solution of dy/dt = f(y, t, theta) with y(t0) = y0 at the times t, shape (times, *y0.shape).
 
-    Parameters
-    ----------
-    f : callable
-        Function (y, t, theta) -> dy/dt, written with tensors: y has the shape of y0, t is a scalar; it gives a tensor
-        of the shape of y, or a list of numbers. Other tensors that it uses need no listing.
-    y0 : object
-        Initial state: a tensor of any shape with at least one element, or a list of scalars.
-    t : object
-        Times in ascending order, none before t0; times may be repeated.
-    theta : object, default ()
-        Parameters: a tensor, or tuples, lists and dicts of them, which f gets in the same form.
-    t0 : object, optional
-        Time of the initial state; the first of t if not given.
-    method : str, default 'rk45'
-        "rk45" (Dormand and Prince) or "tsit5" (Tsitouras), explicit of order 5, for smooth equations; "stiff"
+    f: Function (y, t, theta) -> dy/dt, written with tensors: y has the shape of y0, t is a scalar; it gives a tensor of
+        the shape of y, or a list of numbers. Other tensors that it uses need no listing.
+    y0: Initial state: a tensor of any shape with at least one element, or a list of scalars.
+    t: Times in ascending order, none before t0; times may be repeated.
+    theta: Parameters: a tensor, or tuples, lists and dicts of them, which f gets in the same form.
+    t0: Time of the initial state; the first of t if not given.
+    method: "rk45" (Dormand and Prince) or "tsit5" (Tsitouras), explicit of order 5, for smooth equations; "stiff"
         (Rodas5P), implicit of order 5, where fast and slow changes meet.
-    rtol : float, default 1e-06
-        An error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1; numbers > 0,
+    rtol: An error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1; numbers > 0,
         atol perhaps one for every element of y0.
-    atol : object, default 1e-08
-        An error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1; numbers > 0,
+    atol: An error e of a step is tolerated if the root mean square of e / (atol + rtol |y|) is at most 1; numbers > 0,
         atol perhaps one for every element of y0.
-    max_steps : int, default 1000
-        Most steps that are tried; memory is used for so many.
-    sensitivity : str, default 'adjoint'
-        How derivatives are computed. "adjoint": the recorded steps backwards, at a cost that hardly grows with the
-        number of parameters. "forward": derivatives by all parameters are integrated with the state and their error is
-        held to the tolerance too, also where no derivative is asked for.
-    event : callable, optional
-        Function (y, t, theta) -> number: the integration ends where it changes its sign, at a time and state that
+    max_steps: Most steps that are tried; memory is used for so many.
+    sensitivity: How derivatives are computed. "adjoint": the recorded steps backwards, at a cost that hardly grows with
+        the number of parameters. "forward": derivatives by all parameters are integrated with the state and their error
+        is held to the tolerance too, also where no derivative is asked for.
+    event: Function (y, t, theta) -> number: the integration ends where it changes its sign, at a time and state that
         `full_output` gives, with derivatives; later states are NaN. Two changes within one step are not seen.
-    full_output : bool, default False
-        Whether to give an `OdeResult`, which says how the states were found.
-
-    Returns
-    -------
-    TensorVariable or OdeResult
-        The states at the times, or with `full_output` a record of them and of the way there.
-
-    See Also
-    --------
-    sde : Stochastic equations.
-    DifferentialEquation : In PyMC's form.
+    full_output: Whether to give an `OdeResult`, which says how the states were found.
+    Returns: The states at the times, or with `full_output` a record of them and of the way there.
+    See sde: Stochastic equations.
+    See DifferentialEquation: In PyMC's form.
 
     Notes
     -----
@@ -187,13 +149,11 @@ def solve(
     Raises ParameterError for times out of order and settings out of range, ShapeError and DtypeError for states, times
     and derivatives that do not fit.
 
+
     References
     ----------
     Dormand, Prince (1980), Journal of Computational and Applied Mathematics 6, 19, on the method "rk45".
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> y = pm.ode.solve(lambda y, t, rate: -rate * y, 1.0, [0.0, 1.0, 2.0], 0.5, t0=0.0)
     >>> y.eval().round(4).tolist()
     [1.0, 0.6065, 0.3679]

@@ -30,47 +30,24 @@ def sde(
 ) -> Node:
     """Path of dy = f dt + g dW at the times t, with one step from each to the next; shape (times, *y0.shape).
 
-    Parameters
-    ----------
-    f, g : callable
-        Functions (y, t, theta) of the state; f gives the drift, a tensor of the shape of y or a list of numbers. g
+    f, g: Functions (y, t, theta) of the state; f gives the drift, a tensor of the shape of y or a list of numbers. g
         gives the diffusion of every element by a noise of its own, of the same shape.
-    y0 : object
-        Initial state, at the first time: a tensor with at least one element, or a list of scalars.
-    t : object
-        At least two times, ascending.
-    theta : object, default ()
-        Parameters: a tensor, or tuples, lists and dicts of them, which f and g get in the same form.
-    noise : object
-        Standard normal numbers, shape (times - 1, *y0.shape): drawn ones, or a latent `pm.Normal`.
-    method : str, default 'euler-maruyama'
-        "euler-maruyama": of strong order 1/2; "milstein": of strong order 1, by the derivative of g, for g_i that
+    y0: Initial state, at the first time: a tensor with at least one element, or a list of scalars.
+    t: At least two times, ascending.
+    theta: Parameters: a tensor, or tuples, lists and dicts of them, which f and g get in the same form.
+    noise: Standard normal numbers, shape (times - 1, *y0.shape): drawn ones, or a latent `pm.Normal`.
+    method: "euler-maruyama": of strong order 1/2; "milstein": of strong order 1, by the derivative of g, for g_i that
         depend on y_i alone among the states.
-
-    Returns
-    -------
-    TensorVariable
-        The path at the times.
-
-    Raises
-    ------
-    ParameterError
-        For times out of order and other methods.
-    ShapeError
-        For noise and functions that do not fit.
-
-    See Also
-    --------
-    solve : Equations without noise.
-    EulerMaruyama : The path as a distribution.
+    Returns: The path at the times.
+    Raises ParameterError: For times out of order and other methods.
+    Raises ShapeError: For noise and functions that do not fit.
+    See solve: Equations without noise.
+    See EulerMaruyama: The path as a distribution.
 
     References
     ----------
     Kloeden, Platen: Numerical Solution of Stochastic Differential Equations (1992).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> path = pm.ode.sde(lambda y, t, theta: -y, lambda y, t, theta: 0.1, 1.0, [0.0, 0.5, 1.0], noise=[0.0, 0.0])
     >>> path.eval().tolist()
     [1.0, 0.5, 0.25]

@@ -37,23 +37,10 @@ from consilience.ops.shape import (
 def flatten(x: TensorLike, ndim: int = 1) -> Node:
     """The same elements with rank `ndim`: the last axes become one.
 
-    Parameters
-    ----------
     x, ndim : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements in another shape.
-
-    See Also
-    --------
-    ravel : All elements along one axis.
-    reshape : Another shape for the same elements.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements in another shape.
+    See ravel: All elements along one axis.
+    See reshape: Another shape for the same elements.
     >>> pt.flatten([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
@@ -69,26 +56,12 @@ def flatten(x: TensorLike, ndim: int = 1) -> Node:
 def repeat(a: TensorLike, repeats: TensorLike, axis: int | None = None) -> Node:
     """Every element `repeats` times in a row along `axis`, of the flattened tensor for None.
 
-    Parameters
-    ----------
     a : ...
-    repeats : TensorLike
-        One number for all elements, or a vector with one per element of the axis.
+    repeats: One number for all elements, or a vector with one per element of the axis.
     axis (or flattened) : ...
-
-    Returns
-    -------
-    TensorVariable
-        The longer tensor.
-
-    See Also
-    --------
-    pad : `x` with elements added at both ends of its axes.
-    tile : The whole tensor `reps` times along each axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The longer tensor.
+    See pad: `x` with elements added at both ends of its axes.
+    See tile: The whole tensor `reps` times along each axis.
     >>> pt.repeat([1.0, 2.0], 2).eval().tolist()
     [1.0, 1.0, 2.0, 2.0]
     """
@@ -116,28 +89,13 @@ def _repeated(counts: Node) -> Node:
 def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str = "raise") -> Node:
     """The elements at `indices` along `axis`, of the flattened tensor for None.
 
-    Parameters
-    ----------
     a : ...
-    indices : TensorLike
-        Places, counted from 0.
+    indices: Places, counted from 0.
     axis (or flattened) : ...
-    mode : str, default 'raise'
-        Beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around.
-
-    Returns
-    -------
-    TensorVariable
-        The elements, of the shape of the indices along `axis`.
-
-    See Also
-    --------
-    choose : For each element of a the element of the choice of that number.
-    switch : `ift` where `cond` holds (is not zero).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    mode: Beyond the ends: "raise" an OutOfBoundsError, "clip" to the nearest end, "wrap" around.
+    Returns: The elements, of the shape of the indices along `axis`.
+    See choose: For each element of a the element of the choice of that number.
+    See switch: `ift` where `cond` holds (is not zero).
     >>> pt.take([1.0, 2.0, 3.0], [2, 0]).eval().tolist()
     [3.0, 1.0]
     """
@@ -156,28 +114,12 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, mode: str 
 def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) -> Node:
     """Elements at positions along an axis, one set of positions per place on the other axes, which broadcast.
 
-    Parameters
-    ----------
-    arr : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
-    indices : TensorLike
-        Places, counted from 0.
-    axis : int or None, default 0
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
-
-    Returns
-    -------
-    TensorVariable
-        The elements, of the shape of the indices along `axis`.
-
-    See Also
-    --------
-    compress : The parts where a vector is true.
-    take : The elements at `indices` along `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    arr: Tensor, or what becomes one: an array, a number, nested lists.
+    indices: Places, counted from 0.
+    axis (int or None): Axis to work along, counted from the end if negative; None for the flattened tensor.
+    Returns: The elements, of the shape of the indices along `axis`.
+    See compress: The parts where a vector is true.
+    See take: The elements at `indices` along `axis`.
     >>> pt.take_along_axis(pt.as_tensor([[3.0, 5.0]]), [[1, 0]], 1).eval().tolist()
     [[5.0, 3.0]]
     """
@@ -197,26 +139,12 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = 0) 
 def dimshuffle(x: TensorLike, *pattern: Any) -> Node:
     """Axes in the order of `pattern`; "x" is a new axis of length 1, an axis left out must have length 1.
 
-    Parameters
-    ----------
     x : ...
-    *pattern : object
-        Axes in their new order; "x" makes a new axis of length 1.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    permute_dims : Axes in the given order.
-    expand_dims : New axes of length 1 at the given positions of the result.
-    squeeze : Drop axes of length 1.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *pattern: Axes in their new order; "x" makes a new axis of length 1.
+    Returns: The same elements, with the axes so.
+    See permute_dims: Axes in the given order.
+    See expand_dims: New axes of length 1 at the given positions of the result.
+    See squeeze: Drop axes of length 1.
     >>> pt.dimshuffle(pt.as_tensor([1.0, 2.0]), 0, "x").eval().tolist()
     [[1.0], [2.0]]
     """
@@ -241,26 +169,12 @@ def diagonal_positions(rows: Dim, columns: Dim, k: int) -> tuple[Node, Node]:
 def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     """Diagonal `offset` of the matrices over two axes, as the last axis of the result.
 
-    Parameters
-    ----------
     a : ...
-    offset : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    offset: Offset of the diagonal; 0 is the main one, positive ones lie above it.
     axis1, axis2 : ...
-
-    Returns
-    -------
-    TensorVariable
-        Without the two axes, and with one for the diagonal behind the others.
-
-    See Also
-    --------
-    extract_diag : The main diagonals of the matrices over the first two axes.
-    diag : A diagonal matrix, or the diagonal of one.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Without the two axes, and with one for the diagonal behind the others.
+    See extract_diag: The main diagonals of the matrices over the first two axes.
+    See diag: A diagonal matrix, or the diagonal of one.
     >>> pt.diagonal([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [1.0, 4.0]
     """
@@ -270,25 +184,11 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
 def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     """Sum of diagonal `offset` of the matrices over two axes.
 
-    Parameters
-    ----------
     a : ...
-    offset : int, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    offset: Offset of the diagonal; 0 is the main one, positive ones lie above it.
     axis1, axis2 : ...
-
-    Returns
-    -------
-    TensorVariable
-        Without the two axes.
-
-    See Also
-    --------
-    diagonal : Diagonal `offset` of the matrices over two axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Without the two axes.
+    See diagonal: Diagonal `offset` of the matrices over two axes.
     >>> pt.trace([[1.0, 2.0], [3.0, 4.0]]).eval().item()
     5.0
     """
@@ -298,28 +198,14 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Nod
 def full_like(a: TensorLike, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """`fill_value` with the shape and (unless given) dtype of a.
 
-    Parameters
-    ----------
     a : ...
-    fill_value : TensorLike
-        Value of every element.
-    dtype : dtype, optional
-        Element type of the result; by default that of `a`, and that of a float which would be cut off in whole numbers.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    full : A tensor of one repeated value.
-    alloc : `value` repeated to the lengths that follow it.
-    fill : Values at the shape of another tensor.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    fill_value: Value of every element.
+    dtype: Element type of the result; by default that of `a`, and that of a float which would be cut off in whole
+        numbers.
+    Returns: Of the shape of the argument.
+    See full: A tensor of one repeated value.
+    See alloc: `value` repeated to the lengths that follow it.
+    See fill: Values at the shape of another tensor.
     >>> pt.full_like([1.0, 2.0], 3.0).eval().tolist()
     [3.0, 3.0]
     """

@@ -12,24 +12,11 @@ from consilience.ops.shape import full
 def real(x: TensorLike) -> Node:
     """The real part; a real tensor itself.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    imag : The imaginary part.
-    conj : The complex conjugate.
-    complex : Real + 1j * imag.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of the argument.
+    See imag: The imaginary part.
+    See conj: The complex conjugate.
+    See complex: Real + 1j * imag.
     >>> pt.real(1 + 2j).eval().item()
     1.0
     """
@@ -41,24 +28,11 @@ def real(x: TensorLike) -> Node:
 def imag(x: TensorLike) -> Node:
     """The imaginary part; zeros of the same dtype for a real tensor.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    conj : The complex conjugate.
-    complex : Real + 1j * imag.
-    angle : The angle in radians.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of the argument.
+    See conj: The complex conjugate.
+    See complex: Real + 1j * imag.
+    See angle: The angle in radians.
     >>> pt.imag(1 + 2j).eval().item()
     2.0
     """
@@ -70,24 +44,11 @@ def imag(x: TensorLike) -> Node:
 def conj(x: TensorLike) -> Node:
     """The complex conjugate; a real tensor itself.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape and dtype of `x`.
-
-    See Also
-    --------
-    complex : Real + 1j * imag.
-    angle : The angle in radians.
-    complex_from_polar : The complex number of a size `abs` and an angle in radians.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape and dtype of `x`.
+    See complex: Real + 1j * imag.
+    See angle: The angle in radians.
+    See complex_from_polar: The complex number of a size `abs` and an angle in radians.
     >>> pt.conj(1 + 2j).eval().item()
     (1-2j)
     """
@@ -98,25 +59,11 @@ def conj(x: TensorLike) -> Node:
 def angle(z: TensorLike) -> Node:
     """The angle in radians, in (-pi, pi]; 0 or pi for a real tensor.
 
-    Parameters
-    ----------
-    z : TensorLike
-        Tensor, complex where that makes sense.
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the shape of `z`.
-
-    See Also
-    --------
-    complex_from_polar : The complex number of a size `abs` and an angle in radians.
-    real : The real part.
-    imag : The imaginary part.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    z: Tensor, complex where that makes sense.
+    Returns: Floats of the shape of `z`.
+    See complex_from_polar: The complex number of a size `abs` and an angle in radians.
+    See real: The real part.
+    See imag: The imaginary part.
     >>> pt.angle(1j).eval().round(4).item()
     1.5708
     """
@@ -127,27 +74,12 @@ def angle(z: TensorLike) -> Node:
 def complex(real: TensorLike, imag: TensorLike) -> Node:
     """Real + 1j * imag: complex64 of float32, complex128 of anything else that is real.
 
-    Parameters
-    ----------
-    real : TensorLike
-        Real parts.
-    imag : TensorLike
-        Imaginary parts.
-
-    Returns
-    -------
-    TensorVariable
-        Complex numbers of the common broadcast shape.
-
-    See Also
-    --------
-    angle : The angle in radians.
-    complex_from_polar : The complex number of a size `abs` and an angle in radians.
-    real : The real part.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    real: Real parts.
+    imag: Imaginary parts.
+    Returns: Complex numbers of the common broadcast shape.
+    See angle: The angle in radians.
+    See complex_from_polar: The complex number of a size `abs` and an angle in radians.
+    See real: The real part.
     >>> pt.complex(1.0, 2.0).eval().item()
     (1+2j)
     """
@@ -157,27 +89,12 @@ def complex(real: TensorLike, imag: TensorLike) -> Node:
 def complex_from_polar(abs: TensorLike, angle: TensorLike) -> Node:
     """The complex number of a size `abs` and an angle in radians.
 
-    Parameters
-    ----------
-    abs : TensorLike
-        Moduli.
-    angle : TensorLike
-        Angles, in radians.
-
-    Returns
-    -------
-    TensorVariable
-        Complex numbers of the common broadcast shape.
-
-    See Also
-    --------
-    real : The real part.
-    imag : The imaginary part.
-    conj : The complex conjugate.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    abs: Moduli.
+    angle: Angles, in radians.
+    Returns: Complex numbers of the common broadcast shape.
+    See real: The real part.
+    See imag: The imaginary part.
+    See conj: The complex conjugate.
     >>> pt.complex_from_polar(2.0, 0.0).eval().item()
     (2+0j)
     """

@@ -103,27 +103,12 @@ def cond(
     Both are one tensor or equally many, of equal ranks; dtypes are promoted pairwise. Where lengths differ, those of
     the result are known when the condition is; what a loop's step or a batch results in must have equal ones.
 
-    Parameters
-    ----------
     condition : ...
-    then : TensorLike or sequence of TensorLike
-        Value where the condition holds.
-    otherwise : TensorLike or sequence of TensorLike
-        Value elsewhere.
-
-    Returns
-    -------
-    TensorVariable or list of TensorVariable
-        In the form of `then`.
-
-    See Also
-    --------
-    switch : Computes both.
-    switch_case : One of several.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    then: Value where the condition holds.
+    otherwise: Value elsewhere.
+    Returns: In the form of `then`.
+    See switch: Computes both.
+    See switch_case: One of several.
     >>> x = pt.dscalar("x")
     >>> pt.cond(x > 0, pt.sqrt(x), 0.0).eval({x: 4.0}).item()
     2.0
@@ -245,29 +230,13 @@ def ifelse(
 ) -> Node | list[Node]:
     """PyTensor's name for `cond`.
 
-    Parameters
-    ----------
     condition : ...
-    then : TensorLike
-        Value where the condition holds.
-    otherwise : TensorLike
-        Value elsewhere.
-    name : str, optional
-        Of the result, where that is one tensor.
-
-    Returns
-    -------
-    TensorVariable or list of TensorVariable
-        In the form of `then`.
-
-    See Also
-    --------
-    cond : One of two, by a scalar condition; only that one is computed.
-    switch : `ift` where `cond` holds (is not zero).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    then: Value where the condition holds.
+    otherwise: Value elsewhere.
+    name: Of the result, where that is one tensor.
+    Returns: In the form of `then`.
+    See cond: One of two, by a scalar condition; only that one is computed.
+    See switch: `ift` where `cond` holds (is not zero).
     >>> pt.ifelse(pt.as_tensor(True), pt.as_tensor(1.0), pt.as_tensor(2.0)).eval().item()
     1.0
     """

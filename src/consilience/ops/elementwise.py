@@ -233,26 +233,12 @@ def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:
 
     Integers wrap around, floats are rounded to the nearest; what leaves the range of an integer as a float saturates.
 
-    Parameters
-    ----------
     x : ...
-    dtype : dtype or None
-        Element type of the result; by default it follows from the operands.
-
-    Returns
-    -------
-    TensorVariable
-        Of that dtype; the same tensor where it has it.
-
-    See Also
-    --------
-    as_tensor : A node for any array.
-    constant : A fixed array.
-    tensor : A function input.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    dtype (dtype or None): Element type of the result; by default it follows from the operands.
+    Returns: Of that dtype; the same tensor where it has it.
+    See as_tensor: A node for any array.
+    See constant: A fixed array.
+    See tensor: A function input.
     >>> pt.cast([1.7, 2.2], "int64").eval().tolist()
     [1, 2]
     """

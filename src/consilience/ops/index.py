@@ -250,24 +250,11 @@ def nonzero(a: TensorLike) -> tuple[Node, ...]:
 def flatnonzero(a: TensorLike) -> Node:
     """Positions in the flattened tensor of the elements that are not zero (or True), as an int64 vector.
 
-    Parameters
-    ----------
     a : ...
-
-    Returns
-    -------
-    TensorVariable
-        A vector whose length is known when the function runs.
-
-    See Also
-    --------
-    nonzero_values : The elements that are not zero.
-    argwhere : Positions of the elements that are not zero (or True).
-    nonzero : Positions of the elements that are not zero (or True).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A vector whose length is known when the function runs.
+    See nonzero_values: The elements that are not zero.
+    See argwhere: Positions of the elements that are not zero (or True).
+    See nonzero: Positions of the elements that are not zero (or True).
     >>> pt.flatnonzero([0, 1, 1]).eval().tolist()
     [1, 2]
     """
@@ -277,24 +264,11 @@ def flatnonzero(a: TensorLike) -> Node:
 def argwhere(a: TensorLike) -> Node:
     """Positions of the elements that are not zero (or True): int64, one row per element, one column per axis.
 
-    Parameters
-    ----------
     a : ...
-
-    Returns
-    -------
-    TensorVariable
-        A matrix of int64, whose number of rows is known when the function runs.
-
-    See Also
-    --------
-    nonzero : Positions of the elements that are not zero (or True).
-    flatnonzero : Positions in the flattened tensor.
-    nonzero_values : The elements that are not zero.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A matrix of int64, whose number of rows is known when the function runs.
+    See nonzero: Positions of the elements that are not zero (or True).
+    See flatnonzero: Positions in the flattened tensor.
+    See nonzero_values: The elements that are not zero.
     >>> pt.argwhere([0, 1, 1]).eval().tolist()
     [[1], [2]]
     """

@@ -258,27 +258,12 @@ def _float(value: TensorLike) -> Node:
 def matmul(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """NumPy's matmul, as `dtype` if one is given; rank 0 is an error. Operands may be sparse, as in `sparse.dot`.
 
-    Parameters
-    ----------
-    x1 : TensorLike
-        First operand; leading axes are a batch.
-    x2 : TensorLike
-        Second operand; leading axes are a batch.
+    x1: First operand; leading axes are a batch.
+    x2: Second operand; leading axes are a batch.
     dtype : ...
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    batched_dot : `dot` of the parts of two tensors along their first axis.
-    batched_tensordot : `tensordot` of the parts of two tensors along their first axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The products, of the axes that are not summed over.
+    See batched_dot: `dot` of the parts of two tensors along their first axis.
+    See batched_tensordot: `tensordot` of the parts of two tensors along their first axis.
     >>> pt.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
     [3.0, 7.0]
     """
@@ -309,27 +294,12 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
 
     Operands may be sparse, as in `sparse.dot`.
 
-    Parameters
-    ----------
-    l : TensorLike
-        Left operand.
-    r : TensorLike
-        Right operand.
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    matmul : NumPy's matmul.
-    tensordot : Sum of products over pairs of axes.
-    inner : Sum of products over the last axis of both.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    l: Left operand.
+    r: Right operand.
+    Returns: The products, of the axes that are not summed over.
+    See matmul: NumPy's matmul.
+    See tensordot: Sum of products over pairs of axes.
+    See inner: Sum of products over the last axis of both.
     >>> pt.dot([1.0, 2.0], [3.0, 4.0]).eval().item()
     11.0
     """
@@ -347,28 +317,14 @@ def dot(l: TensorLike, r: TensorLike) -> Node:  # noqa: E741 - PyTensor's names
 def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) -> Node:
     """Sum of products over pairs of axes: the last `axes` of a with the first of b, or the given ones.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike
-        Second operand.
-    axes : int or sequence, default 2
-        Number of last axes of a that meet the first ones of b; or two lists, axes of a and as many of b.
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    inner : Sum of products over the last axis of both.
-    vdot : Sum of the products of all elements of two tensors of equal size.
-    dot : NumPy's dot.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b: Second operand.
+    axes (int or sequence): Number of last axes of a that meet the first ones of b; or two lists, axes of a and as many
+        of b.
+    Returns: The products, of the axes that are not summed over.
+    See inner: Sum of products over the last axis of both.
+    See vdot: Sum of the products of all elements of two tensors of equal size.
+    See dot: NumPy's dot.
     >>> pt.tensordot([[1.0, 2.0]], [[3.0], [4.0]], 1).eval().tolist()
     [[11.0]]
     """
@@ -409,25 +365,11 @@ def tensordot(a: TensorLike, b: TensorLike, axes: int | Sequence[object] = 2) ->
 def outer(x: TensorLike, y: TensorLike) -> Node:
     """All products of the elements of two flattened tensors, shape (size of x, size of y).
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Second operand.
-
-    Returns
-    -------
-    TensorVariable
-        A matrix.
-
-    See Also
-    --------
-    kron : Kronecker product.
-    dot : NumPy's dot.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    y: Second operand.
+    Returns: A matrix.
+    See kron: Kronecker product.
+    See dot: NumPy's dot.
     >>> pt.outer([1.0, 2.0], [3.0, 4.0]).eval().tolist()
     [[3.0, 4.0], [6.0, 8.0]]
     """
@@ -446,24 +388,11 @@ def transposed(x: Node) -> Node | None:
 def matrix_transpose(x: TensorLike) -> Node:
     """The last two axes exchanged.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    moveaxis : Axes at other places.
-    swapaxes : Two axes exchanged.
-    permute_dims : Axes in the given order.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements, with the axes so.
+    See moveaxis: Axes at other places.
+    See swapaxes: Two axes exchanged.
+    See permute_dims: Axes in the given order.
     >>> pt.matrix_transpose([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 3.0], [2.0, 4.0]]
     """
@@ -522,23 +451,10 @@ def inverse_quadratic(a: TensorLike, b: TensorLike) -> Node:
 def inv(a: TensorLike) -> Node:
     """Matrix inverse.
 
-    Parameters
-    ----------
     a : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `a`.
-
-    See Also
-    --------
-    det : Determinant.
-    slogdet : Sign and logarithm of the absolute value of the determinant.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of `a`.
+    See det: Determinant.
+    See slogdet: Sign and logarithm of the absolute value of the determinant.
     >>> pt.inv([[4.0, 2.0], [2.0, 5.0]]).eval().tolist()
     [[0.3125, -0.125], [-0.125, 0.25]]
     """
@@ -548,23 +464,10 @@ def inv(a: TensorLike) -> Node:
 def det(a: TensorLike) -> Node:
     """Determinant.
 
-    Parameters
-    ----------
     a : ...
-
-    Returns
-    -------
-    TensorVariable
-        A number per matrix.
-
-    See Also
-    --------
-    slogdet : Sign and logarithm of the absolute value of the determinant.
-    inv : Matrix inverse.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A number per matrix.
+    See slogdet: Sign and logarithm of the absolute value of the determinant.
+    See inv: Matrix inverse.
     >>> pt.det([[4.0, 2.0], [2.0, 5.0]]).eval().item()
     16.0
     """
@@ -574,23 +477,10 @@ def det(a: TensorLike) -> Node:
 def slogdet(x: TensorLike) -> tuple[Node, Node]:
     """Sign and logarithm of the absolute value of the determinant.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Both, a number per matrix.
-
-    See Also
-    --------
-    inv : Matrix inverse.
-    det : Determinant.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Both, a number per matrix.
+    See inv: Matrix inverse.
+    See det: Determinant.
     >>> [x.eval().round(4).item() for x in pt.slogdet([[4.0, 2.0], [2.0, 5.0]])]
     [1.0, 2.7726]
     """
@@ -601,26 +491,11 @@ def slogdet(x: TensorLike) -> tuple[Node, Node]:
 def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Node:
     """Elements whose positions on `axis2` and `axis1` differ by `offset`; their axis comes last.
 
-    Parameters
-    ----------
-    value : TensorLike
-        Matrix, or a batch of them.
-    offset : int, default 0
-        The diagonal: above the main one if positive, below it if negative.
+    value: Matrix, or a batch of them.
+    offset: The diagonal: above the main one if positive, below it if negative.
     axis1, axis2 : ...
-
-    Returns
-    -------
-    TensorVariable
-        Without the two axes, and with one for the diagonal behind the others.
-
-    See Also
-    --------
-    trace : Sum of the main diagonal of the last two axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Without the two axes, and with one for the diagonal behind the others.
+    See trace: Sum of the main diagonal of the last two axes.
     >>> pt.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [1.0, 4.0]
     """
@@ -649,23 +524,9 @@ def diagonal(value: TensorLike, offset: int = 0, axis1: int = -2, axis2: int = -
 def trace(value: TensorLike) -> Node:
     """Sum of the main diagonal of the last two axes.
 
-    Parameters
-    ----------
-    value : TensorLike
-        Matrix, or a batch of them.
-
-    Returns
-    -------
-    TensorVariable
-        A number per matrix.
-
-    See Also
-    --------
-    diagonal : Elements whose positions on `axis2` and `axis1` differ by `offset`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    value: Matrix, or a batch of them.
+    Returns: A number per matrix.
+    See diagonal: Elements whose positions on `axis2` and `axis1` differ by `offset`.
     >>> pt.linalg.trace([[1.0, 2.0], [3.0, 4.0]]).eval().item()
     5.0
     """

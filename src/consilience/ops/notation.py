@@ -42,22 +42,9 @@ WHOLE_POWERS = 64
 def power(x: TensorLike, y: TensorLike) -> Node:
     """`x ** y`. Integers stay integers; negative exponents of them are refused, but for constants, which give float64.
 
-    Parameters
-    ----------
     x, y : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape and dtype.
-
-    See Also
-    --------
-    float_power : `x ** y` in float64.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the common broadcast shape and dtype.
+    See float_power: `x ** y` in float64.
     >>> pt.pow(2.0, 3).eval().item()
     8.0
     """
@@ -85,22 +72,9 @@ def power(x: TensorLike, y: TensorLike) -> Node:
 def float_power(x: TensorLike, y: TensorLike) -> Node:
     """`x ** y` in float64.
 
-    Parameters
-    ----------
     x, y : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    pow : `x ** y`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats of the common broadcast shape.
+    See pow: `x ** y`.
     >>> pt.float_power(2, -1).eval().item()
     0.5
     """
@@ -142,26 +116,11 @@ def _integer_power(base: Node, exponent: int) -> Node:
 def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Node:
     """`x` limited to [min, max]; None leaves a side open, and so do whole Python numbers beyond an integer dtype.
 
-    Parameters
-    ----------
     x : ...
-    min : TensorLike, optional
-        Least value; None for no bound.
-    max : TensorLike, optional
-        Greatest value; None for no bound.
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape and dtype.
-
-    See Also
-    --------
-    nan_to_num : `x` with NaN and infinities replaced.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    min: Least value; None for no bound.
+    max: Greatest value; None for no bound.
+    Returns: Of the common broadcast shape and dtype.
+    See nan_to_num: `x` with NaN and infinities replaced.
     >>> pt.clip([-2.0, 0.5, 3.0], -1.0, 1.0).eval().tolist()
     [-1.0, 0.5, 1.0]
     """
@@ -218,22 +177,9 @@ class Lengths(tuple[Any, ...]):
 def shape_of(x: TensorLike) -> Lengths:
     """Lengths of all axes: integers where static, else int64 scalar nodes that can be used as lengths.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    sequence of int or None
-        A length per axis.
-
-    See Also
-    --------
-    specify_shape : `x` with lengths that are promised.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns (sequence of int or None): A length per axis.
+    See specify_shape: `x` with lengths that are promised.
     >>> pt.shape(pt.zeros((2, 3)))
     (2, 3)
     """

@@ -83,33 +83,15 @@ def sort(
 ) -> Node:
     """The elements along `axis` in ascending order, of the flattened tensor for None; equal ones in their order.
 
-    Parameters
-    ----------
     a : ...
-    axis : int or None, default -1
-        Axis to sort along; None sorts all elements as one vector.
-    kind : str, optional
-        Change nothing: sorting is stable.
-    order : None, optional
-        Fields of structured arrays, which tensors are not: None.
-    stable : bool, optional
-        Change nothing: sorting is stable.
-    descending : bool, default False
-        The greatest first, NaN before it.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `a`; a vector for None.
-
-    See Also
-    --------
-    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
-    argsort : Positions (int64) that put the elements along `axis` in ascending order.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axis (int or None): Axis to sort along; None sorts all elements as one vector.
+    kind: Change nothing: sorting is stable.
+    order: Fields of structured arrays, which tensors are not: None.
+    stable: Change nothing: sorting is stable.
+    descending: The greatest first, NaN before it.
+    Returns: Of the shape of `a`; a vector for None.
+    See argpartition: Positions (int64) that make `partition` of the elements along `axis`.
+    See argsort: Positions (int64) that put the elements along `axis` in ascending order.
     >>> pt.sort([3.0, 5.0, 1.0]).eval().tolist()
     [1.0, 3.0, 5.0]
     """
@@ -128,34 +110,16 @@ def argsort(
 ) -> Node:
     """Positions (int64) that put the elements along `axis` in ascending order; the parameters are those of `sort`.
 
-    Parameters
-    ----------
     a : ...
-    axis : int or None, default -1
-        Axis to sort along; None sorts all elements as one vector.
-    kind : str, optional
-        Taken for NumPy's sake: sorting is stable.
-    order : None, optional
-        Fields of structured arrays, which tensors are not: None.
-    stable : bool, optional
-        Taken for NumPy's sake: sorting is stable.
-    descending : bool, default False
-        Whether the greatest comes first.
-
-    Returns
-    -------
-    TensorVariable
-        Positions (int64), of the shape of `a`; a vector for `axis=None`.
-
-    See Also
-    --------
-    argmax : Position of the first greatest element (int64).
-    argmin : Position of the first least element (int64).
-    max_and_argmax : Greatest element over `axis` and the position of the first such.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axis (int or None): Axis to sort along; None sorts all elements as one vector.
+    kind: Taken for NumPy's sake: sorting is stable.
+    order: Fields of structured arrays, which tensors are not: None.
+    stable: Taken for NumPy's sake: sorting is stable.
+    descending: Whether the greatest comes first.
+    Returns: Positions (int64), of the shape of `a`; a vector for `axis=None`.
+    See argmax: Position of the first greatest element (int64).
+    See argmin: Position of the first least element (int64).
+    See max_and_argmax: Greatest element over `axis` and the position of the first such.
     >>> pt.argsort([3.0, 5.0, 1.0]).eval().tolist()
     [2, 0, 1]
     """
@@ -169,28 +133,13 @@ def argsort(
 def searchsorted(x: TensorLike, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> Node:
     """Where to put the elements of v into an ascending vector x so that it stays ascending (int64, v's shape).
 
-    Parameters
-    ----------
     x, v : ...
-    side : str, default 'left'
-        Before ("left") or behind ("right") equal elements; NaN is behind all numbers.
-    sorter : TensorLike, optional
-        Positions that sort x, where it is not ascending itself.
-
-    Returns
-    -------
-    TensorVariable
-        Positions (int64), of the shape of `v`.
-
-    See Also
-    --------
-    histogram_bin_edges : The ends of the intervals in which `histogram` counts.
-    histogram : How many elements lie in each interval (int64).
-    digitize : The number of the interval in which each element lies (int64).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    side: Before ("left") or behind ("right") equal elements; NaN is behind all numbers.
+    sorter: Positions that sort x, where it is not ascending itself.
+    Returns: Positions (int64), of the shape of `v`.
+    See histogram_bin_edges: The ends of the intervals in which `histogram` counts.
+    See histogram: How many elements lie in each interval (int64).
+    See digitize: The number of the interval in which each element lies (int64).
     >>> pt.searchsorted([1.0, 2.0, 3.0], 2.5).eval().item()
     2
     """

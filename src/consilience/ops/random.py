@@ -50,26 +50,11 @@ def draw(function: str, key: TensorLike, shape: object, *parameters: TensorLike)
 def fold_in(key: TensorLike, data: TensorLike) -> Node:
     """A new key from a key and an integer; different integers give independent streams.
 
-    Parameters
-    ----------
-    key : TensorLike
-        Random key, of `pt.key(seed)`.
-    data : TensorLike
-        Number, or numbers, that make the new key.
-
-    Returns
-    -------
-    TensorVariable
-        A random key.
-
-    See Also
-    --------
-    split : Several keys from one.
-    key : A key from a seed.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    key: Random key, of `pt.key(seed)`.
+    data: Number, or numbers, that make the new key.
+    Returns: A random key.
+    See split: Several keys from one.
+    See key: A key from a seed.
     >>> keys = [pt.random.fold_in(pt.key(1), number) for number in (0, 1)]
     >>> first, second = (pt.random.normal(rng=key).eval() for key in keys)
     >>> bool(first != second)
@@ -81,25 +66,10 @@ def fold_in(key: TensorLike, data: TensorLike) -> Node:
 def split(key: TensorLike, number: int) -> list[Node]:
     """Several independent keys from one.
 
-    Parameters
-    ----------
-    key : TensorLike
-        Random key, of `pt.key(seed)`.
-    number : int
-        Number of keys.
-
-    Returns
-    -------
-    list of TensorVariable
-        `number` random keys.
-
-    See Also
-    --------
-    fold_in : One key from a key and a number.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    key: Random key, of `pt.key(seed)`.
+    number: Number of keys.
+    Returns: `number` random keys.
+    See fold_in: One key from a key and a number.
     >>> first, second = pt.random.split(pt.key(1), 2)
     >>> bool(pt.random.normal(rng=first).eval() != pt.random.normal(rng=second).eval())
     True

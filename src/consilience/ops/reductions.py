@@ -28,26 +28,12 @@ def sum(
 ) -> Node:
     """Sum over `axis` (all axes for None); 0 when empty. bool and integers sum as int64, unless `dtype` says otherwise.
 
-    Parameters
-    ----------
     input, axis, dtype, keepdims : ...
-    acc_dtype : dtype, optional
-        The type in which elements are added; `dtype` for None.
-
-    Returns
-    -------
-    TensorVariable
-        Without the axes that are reduced.
-
-    See Also
-    --------
-    prod : Product over `axis`.
-    mean : Arithmetic mean.
-    cumsum : Running sum along an axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    acc_dtype: The type in which elements are added; `dtype` for None.
+    Returns: Without the axes that are reduced.
+    See prod: Product over `axis`.
+    See mean: Arithmetic mean.
+    See cumsum: Running sum along an axis.
     >>> pt.sum([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
     [4.0, 7.0]
     """
@@ -64,28 +50,13 @@ def prod(
 ) -> Node:
     """Product over `axis`; 1 when empty. `dtype` and `acc_dtype` as in `sum`; the derivative is right at zeros too.
 
-    Parameters
-    ----------
     input, axis, dtype, keepdims : ...
-    acc_dtype : dtype, optional
-        Taken for PyTensor's sake and without effect: sums are made in float64.
-    no_zeros_in_input : bool, default False
-        Taken for PyTensor's sake and without effect.
-
-    Returns
-    -------
-    TensorVariable
-        Without the axes that are reduced.
-
-    See Also
-    --------
-    mean : Arithmetic mean.
-    cumsum : Running sum along an axis.
-    sum : Sum over `axis` (all axes for None).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    acc_dtype: Taken for PyTensor's sake and without effect: sums are made in float64.
+    no_zeros_in_input: Taken for PyTensor's sake and without effect.
+    Returns: Without the axes that are reduced.
+    See mean: Arithmetic mean.
+    See cumsum: Running sum along an axis.
+    See sum: Sum over `axis` (all axes for None).
     >>> pt.prod([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
     [3.0, 10.0]
     """
@@ -110,26 +81,12 @@ def max(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
 
     An empty axis is a ShapeError unless `initial` is given.
 
-    Parameters
-    ----------
     x, axis, keepdims : ...
-    initial : TensorLike, optional
-        Value that the result is compared with.
-
-    Returns
-    -------
-    TensorVariable
-        Without the axes that are reduced.
-
-    See Also
-    --------
-    min : Least element over `axis`.
-    ptp : Greatest element minus least element over `axis`.
-    argmax : Position of the first greatest element (int64).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    initial: Value that the result is compared with.
+    Returns: Without the axes that are reduced.
+    See min: Least element over `axis`.
+    See ptp: Greatest element minus least element over `axis`.
+    See argmax: Position of the first greatest element (int64).
     >>> pt.max([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
     [3.0, 5.0]
     """
@@ -141,26 +98,12 @@ def min(x: TensorLike, axis: Axis = None, keepdims: bool = False, initial: Tenso
 
     An empty axis is a ShapeError unless `initial` is given.
 
-    Parameters
-    ----------
     x, axis, keepdims : ...
-    initial : TensorLike, optional
-        Value that the result is compared with.
-
-    Returns
-    -------
-    TensorVariable
-        Without the axes that are reduced.
-
-    See Also
-    --------
-    ptp : Greatest element minus least element over `axis`.
-    argmax : Position of the first greatest element (int64).
-    max : Greatest element over `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    initial: Value that the result is compared with.
+    Returns: Without the axes that are reduced.
+    See ptp: Greatest element minus least element over `axis`.
+    See argmax: Position of the first greatest element (int64).
+    See max: Greatest element over `axis`.
     >>> pt.min([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
     [1.0, 2.0]
     """
@@ -183,22 +126,9 @@ def _extreme(
 def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """Whether some element is true (not zero); False when empty.
 
-    Parameters
-    ----------
     x, axis, keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Booleans, without the axes that are reduced.
-
-    See Also
-    --------
-    all : Whether every element is true (not zero).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Booleans, without the axes that are reduced.
+    See all: Whether every element is true (not zero).
     >>> pt.any([[True, False], [False, False]], axis=1).eval().tolist()
     [True, False]
     """
@@ -208,22 +138,9 @@ def any(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """Whether every element is true (not zero); True when empty.
 
-    Parameters
-    ----------
     x, axis, keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Booleans, without the axes that are reduced.
-
-    See Also
-    --------
-    any : Whether some element is true (not zero).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Booleans, without the axes that are reduced.
+    See any: Whether some element is true (not zero).
     >>> pt.all([[True, False], [True, True]], axis=1).eval().tolist()
     [False, True]
     """
@@ -233,23 +150,10 @@ def all(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """`log(sum(exp(x)))` over `axis` without overflow; -inf when empty.
 
-    Parameters
-    ----------
     x, axis, keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, without the axes that are reduced.
-
-    See Also
-    --------
-    softmax : `exp(c)` divided by its sum over `axis` (all axes for None).
-    log_softmax : `c - logsumexp(c)` over `axis` (all axes for None).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, without the axes that are reduced.
+    See softmax: `exp(c)` divided by its sum over `axis` (all axes for None).
+    See log_softmax: `c - logsumexp(c)` over `axis` (all axes for None).
     >>> pt.logsumexp([1.0, 2.0]).eval().round(4).item()
     2.3133
     """
@@ -259,24 +163,11 @@ def logsumexp(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """Position of the first greatest element (int64), in row-major order over several axes.
 
-    Parameters
-    ----------
     x, axis, keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Positions (int64), without the axes that are reduced.
-
-    See Also
-    --------
-    argmin : Position of the first least element (int64).
-    max_and_argmax : Greatest element over `axis` and the position of the first such.
-    argsort : Positions (int64) that put the elements along `axis` in ascending order.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Positions (int64), without the axes that are reduced.
+    See argmin: Position of the first least element (int64).
+    See max_and_argmax: Greatest element over `axis` and the position of the first such.
+    See argsort: Positions (int64) that put the elements along `axis` in ascending order.
     >>> pt.argmax([3.0, 5.0, 1.0]).eval().item()
     1
     """
@@ -286,24 +177,11 @@ def argmax(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 def argmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """Position of the first least element (int64), in row-major order over several axes.
 
-    Parameters
-    ----------
     x, axis, keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Positions (int64), without the axes that are reduced.
-
-    See Also
-    --------
-    max_and_argmax : Greatest element over `axis` and the position of the first such.
-    argsort : Positions (int64) that put the elements along `axis` in ascending order.
-    argmax : Position of the first greatest element (int64).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Positions (int64), without the axes that are reduced.
+    See max_and_argmax: Greatest element over `axis` and the position of the first such.
+    See argsort: Positions (int64) that put the elements along `axis` in ascending order.
+    See argmax: Position of the first greatest element (int64).
     >>> pt.argmin([3.0, 5.0, 1.0]).eval().item()
     2
     """
@@ -331,26 +209,12 @@ def mean(
 ) -> Node:
     """Arithmetic mean; NaN for no elements. bool and integers give float64. `dtype` and `acc_dtype` as in `sum`.
 
-    Parameters
-    ----------
     input, axis, dtype, keepdims : ...
-    acc_dtype : dtype, optional
-        Taken for PyTensor's sake and without effect: sums are made in float64.
-
-    Returns
-    -------
-    TensorVariable
-        Floats, without the axes that are reduced.
-
-    See Also
-    --------
-    median : The middle element over `axis` (all axes for None).
-    std : Square root of the variance.
-    var : Mean squared deviation from the mean.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    acc_dtype: Taken for PyTensor's sake and without effect: sums are made in float64.
+    Returns: Floats, without the axes that are reduced.
+    See median: The middle element over `axis` (all axes for None).
+    See std: Square root of the variance.
+    See var: Mean squared deviation from the mean.
     >>> pt.mean([[1.0, 5.0], [3.0, 2.0]], axis=0).eval().tolist()
     [2.0, 3.5]
     """
@@ -369,29 +233,14 @@ def mean(
 def var(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = False, corrected: bool = False) -> Node:
     """Mean squared deviation from the mean, divided by (number - ddof).
 
-    Parameters
-    ----------
     input, axis : ...
-    ddof : int, default 0
-        What is taken off the number of elements in the divisor.
+    ddof: What is taken off the number of elements in the divisor.
     keepdims : ...
-    corrected : bool, default False
-        Subtract the square of the mean deviation, which is 0 but for rounding.
-
-    Returns
-    -------
-    TensorVariable
-        Floats, without the axes that are reduced.
-
-    See Also
-    --------
-    average : Mean over `axis`.
-    mean : Arithmetic mean.
-    median : The middle element over `axis` (all axes for None).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    corrected: Subtract the square of the mean deviation, which is 0 but for rounding.
+    Returns: Floats, without the axes that are reduced.
+    See average: Mean over `axis`.
+    See mean: Arithmetic mean.
+    See median: The middle element over `axis` (all axes for None).
     >>> pt.var([1.0, 2.0, 4.0]).eval().round(4).item()
     1.5556
     """
@@ -421,29 +270,14 @@ def std(input: TensorLike, axis: Axis = None, ddof: int = 0, keepdims: bool = Fa
     Where the variance is 0 it has no direction in which it grows, and its derivative is 0 by convention, like that of
     `pt.linalg.norm` at 0.
 
-    Parameters
-    ----------
     input, axis : ...
-    ddof : int, default 0
-        What is taken off the number of elements in the divisor.
+    ddof: What is taken off the number of elements in the divisor.
     keepdims : ...
-    corrected : bool, default False
-        As in `var`.
-
-    Returns
-    -------
-    TensorVariable
-        Floats, without the axes that are reduced.
-
-    See Also
-    --------
-    var : Mean squared deviation from the mean.
-    average : Mean over `axis`.
-    mean : Arithmetic mean.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    corrected: As in `var`.
+    Returns: Floats, without the axes that are reduced.
+    See var: Mean squared deviation from the mean.
+    See average: Mean over `axis`.
+    See mean: Arithmetic mean.
     >>> pt.std([1.0, 2.0, 4.0]).eval().round(4).item()
     1.2472
     """
@@ -460,24 +294,11 @@ def root(total: Node, order: float) -> Node:
 def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     """Running sum along an axis, over the flattened tensor for None.
 
-    Parameters
-    ----------
     x, axis (or flattened) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `x`; a vector for None.
-
-    See Also
-    --------
-    sum : Sum over `axis` (all axes for None).
-    prod : Product over `axis`.
-    mean : Arithmetic mean.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of `x`; a vector for None.
+    See sum: Sum over `axis` (all axes for None).
+    See prod: Product over `axis`.
+    See mean: Arithmetic mean.
     >>> pt.cumsum([1.0, 2.0, 3.0]).eval().tolist()
     [1.0, 3.0, 6.0]
     """
@@ -487,23 +308,10 @@ def cumsum(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
 def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
     """Running product along an axis, over the flattened tensor for None.
 
-    Parameters
-    ----------
     x, axis (or flattened) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `x`; a vector for None.
-
-    See Also
-    --------
-    cumsum : Running sum along an axis.
-    prod : Product over `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of `x`; a vector for None.
+    See cumsum: Running sum along an axis.
+    See prod: Product over `axis`.
     >>> pt.cumprod([1.0, 2.0, 3.0]).eval().tolist()
     [1.0, 2.0, 6.0]
     """
@@ -513,24 +321,11 @@ def cumprod(x: TensorLike, axis: SupportsIndex | None = None) -> Node:
 def ptp(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
     """Greatest element minus least element over `axis`.
 
-    Parameters
-    ----------
     a, axis, keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Without the axes that are reduced.
-
-    See Also
-    --------
-    argmax : Position of the first greatest element (int64).
-    max : Greatest element over `axis`.
-    min : Least element over `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Without the axes that are reduced.
+    See argmax: Position of the first greatest element (int64).
+    See max: Greatest element over `axis`.
+    See min: Least element over `axis`.
     >>> pt.ptp([1.0, 5.0, 3.0]).eval().item()
     4.0
     """

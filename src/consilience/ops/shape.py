@@ -285,26 +285,12 @@ def lengths_listed(value: object) -> list[object]:
 def reshape(x: TensorLike, newshape: object, *, ndim: int | None = None) -> Node:
     """Another shape for the same elements; one length may be -1. `ndim`, if given, is the rank that it must have.
 
-    Parameters
-    ----------
     x : ...
-    newshape : object
-        Lengths of the result; one may be -1, which follows from the others.
+    newshape: Lengths of the result; one may be -1, which follows from the others.
     ndim : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements in another shape.
-
-    See Also
-    --------
-    flatten : The same elements with rank `ndim`.
-    ravel : All elements along one axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements in another shape.
+    See flatten: The same elements with rank `ndim`.
+    See ravel: All elements along one axis.
     >>> pt.reshape([1.0, 2.0, 3.0, 4.0], (2, 2)).eval().tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
@@ -342,28 +328,13 @@ def transpose(value: TensorLike, *axes: object) -> Node:
 def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Node:
     """Axes at other places, the others in order.
 
-    Parameters
-    ----------
     a : ...
-    source : int or sequence of int
-        The axes to move.
-    destination : int or sequence of int
-        Their new places.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    swapaxes : Two axes exchanged.
-    permute_dims : Axes in the given order.
-    matrix_transpose : The last two axes exchanged.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    source: The axes to move.
+    destination: Their new places.
+    Returns: The same elements, with the axes so.
+    See swapaxes: Two axes exchanged.
+    See permute_dims: Axes in the given order.
+    See matrix_transpose: The last two axes exchanged.
     >>> pt.moveaxis(pt.zeros((2, 3)), 0, 1).eval().tolist()
     [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
     """
@@ -380,26 +351,12 @@ def moveaxis(a: TensorLike, source: int | Sequence[int], destination: int | Sequ
 def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
     """Two axes exchanged.
 
-    Parameters
-    ----------
-    y : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    y: Tensor, or what becomes one: an array, a number, nested lists.
     axis1, axis2 : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    permute_dims : Axes in the given order.
-    matrix_transpose : The last two axes exchanged.
-    moveaxis : Axes at other places.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements, with the axes so.
+    See permute_dims: Axes in the given order.
+    See matrix_transpose: The last two axes exchanged.
+    See moveaxis: Axes at other places.
     >>> pt.swapaxes(pt.as_tensor([[1.0, 2.0]]), 0, 1).eval().tolist()
     [[1.0], [2.0]]
     """
@@ -412,26 +369,12 @@ def swapaxes(y: TensorLike, axis1: int, axis2: int) -> Node:
 def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
     """New axes of length 1 at the given positions of the result.
 
-    Parameters
-    ----------
     a : ...
-    axis : int or sequence of int
-        Places of the new axes in the result.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    squeeze : Drop axes of length 1.
-    dimshuffle : Axes in the order of `pattern`.
-    permute_dims : Axes in the given order.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axis: Places of the new axes in the result.
+    Returns: The same elements, with the axes so.
+    See squeeze: Drop axes of length 1.
+    See dimshuffle: Axes in the order of `pattern`.
+    See permute_dims: Axes in the given order.
     >>> pt.expand_dims([1.0, 2.0], 0).eval().tolist()
     [[1.0, 2.0]]
     """
@@ -444,26 +387,12 @@ def expand_dims(a: TensorLike, axis: int | Sequence[int]) -> Node:
 def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     """Drop axes of length 1: the given ones, or all whose length is statically 1.
 
-    Parameters
-    ----------
     x : ...
-    axis : int or sequence of int, optional
-        Axes of length 1 to leave out; None for all that have it.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    dimshuffle : Axes in the order of `pattern`.
-    permute_dims : Axes in the given order.
-    expand_dims : New axes of length 1 at the given positions of the result.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axis: Axes of length 1 to leave out; None for all that have it.
+    Returns: The same elements, with the axes so.
+    See dimshuffle: Axes in the order of `pattern`.
+    See permute_dims: Axes in the given order.
+    See expand_dims: New axes of length 1 at the given positions of the result.
     >>> pt.squeeze([[1.0, 2.0]]).eval().tolist()
     [1.0, 2.0]
     """
@@ -478,23 +407,10 @@ def squeeze(x: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
 def broadcast_to(x: TensorLike, shape: object) -> Node:
     """`x` repeated to a shape. A length that cannot exceed 1, such as that of `x[:1]`, must be 1 to be repeated.
 
-    Parameters
-    ----------
     x, shape : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of that shape.
-
-    See Also
-    --------
-    broadcast_arrays : All values at their common broadcast shape.
-    broadcast_shape : The common shape to which tensors broadcast.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of that shape.
+    See broadcast_arrays: All values at their common broadcast shape.
+    See broadcast_shape: The common shape to which tensors broadcast.
     >>> pt.broadcast_to([1.0, 2.0], (2, 2)).eval().tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
@@ -515,24 +431,10 @@ def _at_most_one(length: Dim) -> bool:
 def broadcast_arrays(*args: TensorLike) -> list[Node]:
     """All values at their common broadcast shape.
 
-    Parameters
-    ----------
-    *args : TensorLike
-        The tensors, in order.
-
-    Returns
-    -------
-    list of TensorVariable
-        As many as there are arguments.
-
-    See Also
-    --------
-    broadcast_shape : The common shape to which tensors broadcast.
-    broadcast_to : `x` repeated to a shape.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *args: The tensors, in order.
+    Returns: As many as there are arguments.
+    See broadcast_shape: The common shape to which tensors broadcast.
+    See broadcast_to: `x` repeated to a shape.
     >>> [x.eval().tolist() for x in pt.broadcast_arrays([1.0, 2.0], 3.0)]
     [[1.0, 2.0], [3.0, 3.0]]
     """
@@ -544,24 +446,11 @@ def broadcast_arrays(*args: TensorLike) -> list[Node]:
 def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     """Join tensors along an existing axis.
 
-    Parameters
-    ----------
     tensor_list, axis (one) : ...
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    join : Tensors joined along an existing axis.
-    stack : Join tensors of equal shape along a new axis.
-    split : Parts along an axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The joined tensor, of the common dtype.
+    See join: Tensors joined along an existing axis.
+    See stack: Join tensors of equal shape along a new axis.
+    See split: Parts along an axis.
     >>> pt.concat([[1.0, 2.0], [3.0]]).eval().tolist()
     [1.0, 2.0, 3.0]
     """
@@ -580,26 +469,12 @@ def concatenate(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
 def stack(tensors: Sequence[TensorLike], axis: int = 0) -> Node:
     """Join tensors of equal shape along a new axis.
 
-    Parameters
-    ----------
-    tensors : sequence of TensorLike
-        The tensors, in order.
+    tensors: The tensors, in order.
     axis (new) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of one more axis per stacking.
-
-    See Also
-    --------
-    split : Parts along an axis.
-    concat : Join tensors along an existing axis.
-    join : Tensors joined along an existing axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of one more axis per stacking.
+    See split: Parts along an axis.
+    See concat: Join tensors along an existing axis.
+    See join: Tensors joined along an existing axis.
     >>> pt.stack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
@@ -612,30 +487,14 @@ def arange(
 ) -> Node:
     """Start, start + step, … below stop (above it for a negative step); all may be scalar tensors.
 
-    Parameters
-    ----------
-    start : TensorLike
-        First number; where `stop` is missing, the end, and 0 is the first.
-    stop : TensorLike, optional
-        End; not included.
-    step : TensorLike, default 1
-        Distance of neighbours.
+    start: First number; where `stop` is missing, the end, and 0 is the first.
+    stop: End; not included.
+    step: Distance of neighbours.
     dtype : ...
-
-    Returns
-    -------
-    TensorVariable
-        A vector; its length may be known at the call only.
-
-    See Also
-    --------
-    linspace : `num` evenly spaced numbers from `start` to `stop`.
-    geomspace : `num` numbers of equal ratios from `start` to `stop`.
-    logspace : Numbers at equal ratios between powers.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A vector; its length may be known at the call only.
+    See linspace: `num` evenly spaced numbers from `start` to `stop`.
+    See geomspace: `num` numbers of equal ratios from `start` to `stop`.
+    See logspace: Numbers at equal ratios between powers.
     >>> pt.arange(0, 6, 2).eval().tolist()
     [0, 2, 4]
     """
@@ -672,27 +531,13 @@ def _steps(low: Node, high: Node, stride: Node) -> Dim:
 def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """A tensor of one repeated value.
 
-    Parameters
-    ----------
     shape : ...
-    fill_value : TensorLike
-        Value of every element.
+    fill_value: Value of every element.
     dtype : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of that shape, and of the dtype of the value unless one is given.
-
-    See Also
-    --------
-    alloc : `value` repeated to the lengths that follow it.
-    fill : Values at the shape of another tensor.
-    full_like : `fill_value` with the shape and (unless given) dtype of a.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of that shape, and of the dtype of the value unless one is given.
+    See alloc: `value` repeated to the lengths that follow it.
+    See fill: Values at the shape of another tensor.
+    See full_like: `fill_value` with the shape and (unless given) dtype of a.
     >>> pt.full((2,), 3.0).eval().tolist()
     [3.0, 3.0]
     """
@@ -705,29 +550,13 @@ def full(shape: object, fill_value: TensorLike, dtype: npt.DTypeLike | None = No
 def eye(n: object, m: object | None = None, k: Any = 0, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones where column - row equals `k`, zeros elsewhere: n x m (n x n for None), of `config.floatX` unless said.
 
-    Parameters
-    ----------
-    n : object
-        Number of rows.
-    m : object, optional
-        Number of columns; as many as rows by default.
-    k : object, default 0
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    n: Number of rows.
+    m: Number of columns; as many as rows by default.
+    k: Offset of the diagonal; 0 is the main one, positive ones lie above it.
     dtype (floatX) : ...
-
-    Returns
-    -------
-    TensorVariable
-        A matrix, `config.floatX` unless a dtype is given.
-
-    See Also
-    --------
-    tri : Ones on and below diagonal `k`.
-    identity_like : Ones on the main diagonal and zeros elsewhere.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A matrix, `config.floatX` unless a dtype is given.
+    See tri: Ones on and below diagonal `k`.
+    See identity_like: Ones on the main diagonal and zeros elsewhere.
     >>> pt.eye(2).eval().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """

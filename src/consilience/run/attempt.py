@@ -16,7 +16,15 @@ from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Failure
 from consilience.events import CheckFigures
 from consilience.inference.columns import Role
-from consilience.inference.messages import Command, Matrix, Segment, Window
+from consilience.inference.messages import (
+    Command,
+    JointWindows,
+    Matrix,
+    Segment,
+    Window,
+    draws_by_chain,
+    statistic,
+)
 from consilience.record import as_plain, replace
 from consilience.run import forecast, verdicts
 from consilience.run.disk_windows import DiskWindows
@@ -68,7 +76,7 @@ class Attempt:
         self.count = 0
         self.started = False
         self.due = False  # whether it is time for a check
-        self.windows: list[dict[int, Window]] = []
+        self.windows: list[Mapping[int, Window]] = []
         many = course.last * course.chains.count * course.chains.dimension > MOST_SEEN
         folder = course.folder if many else None
         self.on_disk = None if folder is None else DiskWindows(folder, course.chains.count, course.chains.dimension)
@@ -128,17 +136,18 @@ class Attempt:
         lost = [c for c in self.chains if c not in windows]
         if lost:
             self._leave_out(lost)
-        kept = {c: self._kept(windows[c], self.count) for c in self.chains}
+        kept = self._kept(windows, self.count)
         self.windows.append(kept if self.on_disk is None else self.on_disk.take(self.count, kept))
         check = self.next_check(self.count)
         self.count += len(windows[self.chains[0]].draws)
         self.due = self.count >= check
 
-    def _kept(self, window: Window, begun: int) -> Window:
-        """A window without what is not needed again; whether a chain ran ahead must not show."""
-        if window.gradients is None and not window.snapshot:
-            return window
-        return replace(window, gradients=window.gradients if self._needs_gradients(begun) else None, snapshot={})
+    def _kept(self, windows: Mapping[int, Window], begun: int) -> Mapping[int, Window]:
+        """Windows of the chains without what is not needed again; whether a chain ran ahead must not show."""
+        if isinstance(windows, JointWindows):
+            return windows.with_draws(windows.draws)
+        needed, own = self._needs_gradients(begun), {c: windows[c] for c in self.chains}
+        return {c: replace(w, gradients=w.gradients if needed else None, snapshot={}) for c, w in own.items()}
 
     def _leave_out(self, lost: Sequence[int]) -> None:
         self.chains = tuple(c for c in self.chains if c not in lost)
@@ -158,28 +167,27 @@ class Attempt:
         lp = self.course.chains.columns.of("log density")
         while self.watched < len(self.windows):
             some = self.windows[self.watched]
-            draws, levels = {c: w.draws for c, w in some.items()}, {c: w.statistics[lp] for c, w in some.items()}
-            self.monitor.extend(draws, levels)
+            self.monitor.extend(draws_by_chain(some, self.chains), statistic(some, self.chains, lp))
             self.watched += 1
             if self.monitor.outdated:
                 self._watch_anew(self.monitor.anew())
 
-    def column(self, role: Role, chain: int) -> NDArray[np.float64]:
-        """The statistic with a role, of one chain's draws so far; empty if the kernel has none."""
+    def column(self, role: Role) -> NDArray[np.float64]:
+        """The statistic with a role, (chain, draw), of the draws so far; no draws if the kernel has none."""
         place = self.course.chains.columns.place(role)
         if place is None:
-            return np.zeros(0)
-        return np.concatenate([windows[chain].statistics[place] for windows in self.windows])
+            return np.zeros((len(self.chains), 0))
+        return np.concatenate([statistic(windows, self.chains, place) for windows in self.windows], axis=1)
 
     def draws(self, numbers: int = MOST_COPIED) -> Matrix:
         """Draws (chain, draw, coordinate) in a copy: all, or evenly spread ones with at most so many numbers."""
-        parts = [{c: w.draws for c, w in some.items()} for some in self.windows]
-        return spread(parts, self.chains, self.course.chains.dimension, numbers)[0]
+        parts = [draws_by_chain(some, self.chains) for some in self.windows]
+        return spread(parts, len(self.chains), self.course.chains.dimension, numbers)[0]
 
     @property
     def divergences(self) -> int:
         """Of all chains."""
-        return int(sum(self.column("divergence", c).sum() for c in self.chains))
+        return int(self.column("divergence").sum())
 
     def sight(self, before: Sight | None = None) -> Sight:
         """What the draws so far show; `before`: see `verdicts.sight`."""
@@ -187,8 +195,14 @@ class Attempt:
         found = []
         for begin in range(0, self.course.chains.dimension, width):
             own = slice(begin, begin + width)
-            draws = [np.concatenate([some[c].draws[:, own] for some in self.windows]) for c in self.chains]
-            found.append(verdicts.sight(np.stack(draws), self.divergences, before))
+            draws = np.empty((len(self.chains), self.count, len(range(self.course.chains.dimension)[own])))
+            row = 0
+            for some in self.windows:
+                rows = slice(row, row + len(some[self.chains[0]].draws))
+                for place, part in enumerate(draws_by_chain(some, self.chains)):
+                    draws[place, rows] = part[:, own]
+                row = rows.stop
+            found.append(verdicts.sight(draws, self.divergences, before))
         widths, errors = (np.concatenate([getattr(one, name) for one in found]) for name in ("widths", "errors"))
         return replace(found[0], widths=widths, errors=errors)
 
@@ -200,10 +214,8 @@ class Attempt:
     @property
     def energy_is_low(self) -> bool:
         """Whether chains move too slowly between energies."""
-        energies = [self.column("energy", c) for c in self.chains]
-        if self.course.chains.superchains:
-            return verdicts.energy_is_low_together(np.stack(energies))
-        return verdicts.energy_is_low(energies)
+        together = self.course.chains.superchains
+        return (verdicts.energy_is_low_together if together else verdicts.energy_is_low)(self.column("energy"))
 
     def check(self) -> Verdict | Restart | None:
         """Look at the draws: the verdict, what a remedy asks for, or neither yet."""
@@ -250,7 +262,7 @@ class Attempt:
         if plan.draws is not None or plan.max_draws is not None or self.disagreed or course.improper:
             return ""
         assert figures is not None
-        self.needs.append(need := forecast.need_of(failure, self.count, plan.rule))
+        self.needs.append(need := forecast.need_of(failure, self.count, course.rule))
         bound, draws = verdicts.most_divergences(course.diverged), self.count * len(self.chains)
         ending = forecast.never(self.needs, len(self.chains))
         if self.count >= forecast.LONGER * course.fewest and verdicts.too_many_divergences(
@@ -283,7 +295,7 @@ class Attempt:
 
     def _failure(self, at_end: bool) -> Failure | None:
         """What does not hold for the draws so far, of which figures are noted."""
-        rule = self.course.plan.rule
+        rule = self.course.rule
         self._catch_up()
         failure = self.monitor.check(rule, at_end)
         if self.on_disk is not None:
@@ -320,7 +332,7 @@ class Attempt:
                 self._note_separated([*far, *(self.monitor.names[s] for s in scalars)])
             return Look(failure, figures.ess, at_end, verdicts.disagreement(self.monitor, scalars))
         low_energy = self.energy_is_low
-        lost = [c for c in range(course.chains.count) if c not in self.chains]
+        lost = sorted(set(range(course.chains.count)).difference(self.chains))
         verdict = verdicts.of_passing(
             self.divergences,
             self.count * len(self.chains),
@@ -340,7 +352,8 @@ class Attempt:
         return Look(failure, figures.ess, at_end, verdict, low_energy, missed)
 
     def _of_passing(self, look: Look) -> Verdict | None:
-        missing = [c for c in self.chains if c not in self.course.tuner.arrived]
+        arrived = set(self.course.tuner.arrived)
+        missing = [c for c in self.chains if c not in arrived]
         if look.missed:
             return Verdict("not_converged", look.missed) if look.at_end else None
         if missing:
@@ -359,7 +372,7 @@ class Attempt:
 
     def _of_failing(self, failure: Failure, look: Look, limit: str) -> Verdict | None:
         """Whether chains disagree, as two checks have to find, or it is the end."""
-        plan, figures = self.course.plan, self.figures
+        figures = self.figures
         assert figures is not None
         if look.verdict is not None and (self.disagreed or look.at_end):
             improper = "" if look.at_end else self._improper()
@@ -372,7 +385,7 @@ class Attempt:
             self.figures = replace(figures, next_check=self.next_check(self.count))
         if not look.at_end:
             return None
-        return verdicts.of_failing(self.monitor, failure, plan.rule, self.count, limit)
+        return verdicts.of_failing(self.monitor, failure, self.course.rule, self.count, limit, self.course.unsearched)
 
     def _disagreeing(self, verdict: Verdict) -> Verdict:
         """The verdict on chains that disagree, and whether they do in the order of labels alone."""
@@ -427,7 +440,7 @@ class Attempt:
         return {**saved(self, self.SAVED), "nearness": self.monitor.nearness, "revisited": seen, "needs": needs}
 
     @classmethod
-    def load(cls, state: Mapping[str, Any], course: RunCourse, windows: Sequence[dict[int, Window]]) -> Attempt:
+    def load(cls, state: Mapping[str, Any], course: RunCourse, windows: Sequence[Mapping[int, Window]]) -> Attempt:
         """The attempt of a state that was saved, with the windows it had."""
         seen = state["revisited"]
         made = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
@@ -435,7 +448,7 @@ class Attempt:
         made.needs = [forecast.Need(**need) for need in state["needs"]]
         begun = 0
         for some in windows:  # as they arrived
-            made.windows.append({c: made._kept(w, begun) for c, w in some.items() if c in made.chains})
+            made.windows.append(made._kept(some, begun))
             begun += len(some[made.chains[0]].draws)
         made._watch_anew(made._new_monitor(state["nearness"]))
         made._catch_up()
@@ -443,21 +456,21 @@ class Attempt:
 
 
 def spread(
-    parts: Sequence[Mapping[int, Matrix]], chains: Sequence[int], dimension: int, numbers: int
+    parts: Sequence[Sequence[Matrix] | Matrix], chains: int, dimension: int, numbers: int
 ) -> tuple[Matrix, NDArray[np.int64]]:
-    """Of parts (draw, coordinate) by chain evenly spread draws (chain, draw, coordinate), and which these are.
+    """Of parts (draw, coordinate) of each chain evenly spread draws (chain, draw, coordinate), and which these are.
 
     They are at most so many numbers, and the last draw is one of them.
     """
-    lengths = [len(some[chains[0]]) for some in parts]
+    lengths = [len(some[0]) for some in parts]
     count = sum(lengths)
-    most = max(1, numbers // max(1, len(chains) * dimension))
+    most = max(1, numbers // max(1, chains * dimension))
     places = np.arange(count - 1, -1, -max(1, -(-count // most)))[::-1]  # with the last
-    found = np.empty((len(chains), len(places), dimension))
+    found = np.empty((chains, len(places), dimension))
     begin = 0
     for some, length in zip(parts, lengths, strict=True):
         here = slice(*np.searchsorted(places, [begin, begin + length]).tolist())
-        for chain, c in enumerate(chains):
-            np.take(some[c], places[here] - begin, axis=0, out=found[chain, here], mode="clip")
+        for chain, own in enumerate(some):
+            np.take(own, places[here] - begin, axis=0, out=found[chain, here], mode="clip")
         begin += length
     return found, places

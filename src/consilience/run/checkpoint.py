@@ -19,11 +19,11 @@ import numpy as np
 
 from consilience.errors import ConsilienceError, StorageError
 from consilience.events import Status
-from consilience.inference.messages import Divergences, Window
+from consilience.inference.messages import Divergences, JointWindows, Window, without_draws
 from consilience.native import blas, target
 from consilience.output.storage import files, state_file
 from consilience.output.storage.plain_values import quoted
-from consilience.record import as_plain, replace
+from consilience.record import as_plain
 from consilience.run.attempt import Attempt
 from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 INTERVAL: Final = 30.0  # seconds between two writings at most
 SHARE: Final = 0.02  # of the time, that writing may take where it is fast
 MOST_SHOWN: Final = 1000  # characters of a value that differs
+KEPT: Final = (
+    "draws",
+    "statistics",
+    "step_size",
+    "evaluations",
+    "seconds",
+)  # of windows, beside gradients and divergences
 
 
 class Checkpoint:
@@ -205,8 +212,9 @@ def _check(identity: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     for name in ("chains", "seed"):
         if name in identity and type(identity[name]) is not int:
             raise TypeError(f"{name} is {quoted(identity[name])}, and no whole number")
-    if identity.get("chains", len(parts)) != len(parts):
-        raise ValueError(f"{len(parts)} chains are there, and not {identity['chains']}")
+    count = sum(part.get("chains", 1) for part in parts)  # chains that move together have one state
+    if identity.get("chains", count) != count:
+        raise ValueError(f"{count} chains are there, and not {identity['chains']}")
     verdict = state.get("verdict")
     if verdict is not None and (
         not isinstance(verdict, list)
@@ -266,15 +274,15 @@ def _state(course: RunCourse, engine: Engine) -> dict[str, Any]:
 def _put_back(blocks: Iterator[Mapping[str, Any]], state: Mapping[str, Any], course: RunCourse, engine: Engine) -> None:
     """Put course and engine into the state that was read, with the windows up to then."""
     _check_parts(state, course, engine)
-    tuning: list[dict[int, Window]] = []
-    sampling: list[dict[int, Window]] = []
+    tuning: list[Mapping[int, Window]] = []
+    sampling: list[Mapping[int, Window]] = []
     attempt = len(state["controller"]["restarts"])
     for block in blocks:
-        windows = {int(c): _window(saved, course) for c, saved in block["windows"].items()}
+        windows = _windows(block["windows"], course)
         if block["sampled"] and block["attempt"] == attempt:
             sampling.append(windows)
         else:
-            tuning.append(windows if course.plan.keep_tuning else {c: _forgotten(w) for c, w in windows.items()})
+            tuning.append(windows if course.plan.keep_tuning else without_draws(windows))
     verdict = None if state["verdict"] is None else Verdict(*state["verdict"])
     course.load(state["controller"], tuning, sampling, verdict)
     engine.load(state["workers"])
@@ -326,28 +334,45 @@ def alike(value: Any, example: Any, where: str) -> None:
 def _block(course: RunCourse, windows: Mapping[int, Window]) -> dict[str, Any]:
     """Windows as plain values. Draws that became tuning keep the number of the attempt they were made in."""
     sampled = course.last_sampled
-    kept = sampled or course.plan.keep_tuning
-    return {
-        "attempt": course.last_attempt,
-        "sampled": sampled,
-        "windows": {
-            str(c): {
-                "draws": w.draws if kept else w.draws[:0],
-                "statistics": w.statistics,
-                "gradients": w.gradients if sampled else None,
-                "divergences": [w.divergences.transitions, w.divergences.begins, w.divergences.ends],
-                "step_size": w.step_size,
-                "evaluations": w.evaluations,
-                "seconds": w.seconds,
-            }
-            for c, w in windows.items()
-        },
-    }
+    plain = windows if sampled or course.plan.keep_tuning else without_draws(windows)
+    saved: dict[str, Any]
+    if isinstance(plain, JointWindows):
+        places = {str(c): _parts(d) for c, d in plain.divergences.items()}
+        saved = {"together": {name: getattr(plain, name) for name in KEPT} | {"divergences": places}}
+    else:
+        saved = {
+            str(c): {name: getattr(w, name) for name in KEPT}
+            | {"gradients": w.gradients if sampled else None, "divergences": _parts(w.divergences)}
+            for c, w in plain.items()
+        }
+    return {"attempt": course.last_attempt, "sampled": sampled, "windows": saved}
+
+
+def _parts(divergences: Divergences) -> list[Any]:
+    return [divergences.transitions, divergences.begins, divergences.ends]
+
+
+def _windows(saved: Mapping[str, Any], course: RunCourse) -> Mapping[int, Window]:
+    """Windows as they were kept; ValueError where their arrays have other axes than those of this run."""
+    if "together" not in saved:
+        return {int(c): _window(own, course) for c, own in saved.items()}
+    parts = saved["together"]
+    places = {int(c): Divergences(*own) for c, own in parts["divergences"].items()}
+    found = JointWindows(**{**parts, "divergences": places, "snapshot": {}})
+    if len(found) != course.chains.count or len(found.statistics) != course.chains.count:
+        raise ValueError(f"draws and statistics are those of {len(found)} and {len(found.statistics)} chains")
+    for chain in {0, *places}:
+        _checked(found[chain], course)
+    return found
 
 
 def _window(saved: Mapping[str, Any], course: RunCourse) -> Window:
-    """A window as it was kept; ValueError where its arrays have other axes than those of this run."""
     found = Window(**{**saved, "divergences": Divergences(*saved["divergences"]), "snapshot": {}})
+    return _checked(found, course)
+
+
+def _checked(found: Window, course: RunCourse) -> Window:
+    """The same window; ValueError where its arrays have other axes than those of this run."""
     width, one = course.chains.dimension, found.divergences
     alike(
         [found.draws, found.statistics, one.transitions, one.begins, one.ends, found.step_size, found.evaluations],
@@ -360,11 +385,6 @@ def _window(saved: Mapping[str, Any], course: RunCourse) -> Window:
     if widths != (width, len(course.chains.columns.types), width, width):
         raise ValueError(f"draws, statistics and divergences have the widths {widths}")
     return found
-
-
-def _forgotten(window: Window) -> Window:
-    """A window of tuning as it stays where tuning draws are not kept."""
-    return replace(window, draws=window.draws[:0], gradients=None)
 
 
 def differences(saved: Mapping[str, Any], present: Mapping[str, Any]) -> Iterator[str]:

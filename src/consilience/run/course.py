@@ -19,8 +19,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.events import Event, Restarted
-from consilience.inference.messages import Matrix, Segment, Window
+from consilience.inference.messages import (
+    Matrix,
+    Segment,
+    Window,
+    draws_by_chain,
+    evaluations_by_chain,
+    statistics_by_chain,
+    without_draws,
+)
 from consilience.inference.tuner import Reason, Tuner
 from consilience.record import Record, as_plain, replace
 from consilience.run import forecast, verdicts
@@ -74,7 +83,7 @@ class RunCourse:
         self.living = tuple(range(chains.count))
         self.copies: tuple[int, ...] = ()  # no witnesses of their own
         self.strays: tuple[int, ...] = ()  # chains that tuned where the target has no mass, and begin again elsewhere
-        self.tuning_windows: list[dict[int, Window]] = []
+        self.tuning_windows: list[Mapping[int, Window]] = []
         self.tuning_evaluations = 0
         self.given_up = (0,) * chains.count
         self.spent_before = 0
@@ -125,6 +134,22 @@ class RunCourse:
     def tuner_evaluations(self) -> int:
         """Evaluations of the log density by tuners themselves, beside those of the chains."""
         return self.spent_before + self.tuner.spent
+
+    @property
+    def rule(self) -> StoppingRule:
+        """When draws suffice: as asked for, but R-hat is judged strictly where `unsearched` says something.
+
+        Then the agreement of the chains is all there is against another mode, and none of it is put down to chance.
+        """
+        return replace(self.plan.rule, strict=True) if self.unsearched else self.plan.rule
+
+    @property
+    def unsearched(self) -> str:
+        """In words, that separate modes were not looked for, or not to the end; empty if they were."""
+        searched = self.monitored.searched
+        if searched is None:
+            return "separate modes were not looked for"
+        return "" if searched() else "the search for separate modes did not come to its end"
 
     @property
     def limit(self) -> str:
@@ -187,30 +212,27 @@ class RunCourse:
 
     def _spend(self, windows: Mapping[int, Window]) -> None:
         """Count what windows took, and what the tuner did since the last ones; a transition counts as an evaluation."""
-        made = {str(c): w.evaluations for c, w in windows.items()} | {"tuner": self.tuner.spent}
+        made = {str(c): count for c, count in evaluations_by_chain(windows).items()} | {"tuner": self.tuner.spent}
         more = sum(max(0, count - self.priced.get(who, 0)) for who, count in made.items())
         self.priced |= made
-        self.spent += self.price * (more + sum(w.statistics.shape[1] for w in windows.values()))
+        self.spent += self.price * (more + sum(own.shape[1] for own in statistics_by_chain(windows, tuple(windows))))
 
     def _see_whether_improper(self, windows: Mapping[int, Window], spent: int) -> None:
         """Of runs that decide their length, once, by the last window of tuning, which took `spent` evaluations."""
         look, plan = self.monitored.improper, self.plan
-        draws = [window.draws for window in windows.values()]
+        draws = draws_by_chain(windows, tuple(windows))
         if look is None or plan.draws is not None or self.restarts or not len(draws[0]):
             return
         settled = plan.tune is not None or self.tuned < plan.max_tune
         if verdicts.may_be_improper(draws, spent / (len(draws) * len(draws[0])), settled):
-            self.improper = look(np.stack(draws))
+            self.improper = look(np.asarray(draws))
 
     def _note_tuning(self, windows: Mapping[int, Window]) -> int:
         """Keep what has to be kept of windows of tuning; the evaluations that they took."""
-        kept = dict(windows)
-        if not self.plan.keep_tuning:
-            nothing = np.empty((0, self.chains.dimension))
-            kept = {c: replace(w, draws=nothing, gradients=None, snapshot={}) for c, w in kept.items()}
-        self.tuning_windows.append(kept)
+        self.tuning_windows.append(windows if self.plan.keep_tuning else without_draws(windows))
         earlier = self.tuning_evaluations
-        self.tuning_evaluations = sum(w.evaluations + self.given_up[c] for c, w in windows.items())
+        made = evaluations_by_chain(windows)
+        self.tuning_evaluations = sum(count + self.given_up[c] for c, count in made.items())
         if COORDINATES.issuperset(self.restarts):
             self.tuned += next(iter(windows.values())).statistics.shape[1]
         return self.tuning_evaluations - earlier
@@ -304,8 +326,8 @@ class RunCourse:
     def load(
         self,
         state: Mapping[str, Any],
-        tuning: list[dict[int, Window]],
-        windows: Sequence[dict[int, Window]],
+        tuning: list[Mapping[int, Window]],
+        windows: Sequence[Mapping[int, Window]],
         verdict: Verdict | None,
     ) -> None:
         """Take over a state that was saved, with the windows of tuning and of sampling it had, and its verdict."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consilience.inference.messages import Window
+from consilience.inference.messages import JointWindows, Window
 from consilience.record import replace
 
 GROWTH = 1 << 26  # bytes, at least, by which the file grows
@@ -39,7 +39,7 @@ class DiskWindows:
         self._memory: mmap.mmap | None = None
         self._rows: NDArray[np.float64] = np.empty((0, chains, dimension))
 
-    def take(self, first: int, windows: Mapping[int, Window]) -> dict[int, Window]:
+    def take(self, first: int, windows: Mapping[int, Window]) -> Mapping[int, Window]:
         """Windows by chain whose draws are `first`, first + 1, …, with draws in the file as far as it has room."""
         end = first + len(next(iter(windows.values())).draws)
         self.full = self.full or first != self._next  # after windows that are in memory, as those of a checkpoint
@@ -49,8 +49,13 @@ class DiskWindows:
             except OSError:
                 self.full = True
         if self.full:
-            return dict(windows)
+            return windows
         self._next = end
+        if isinstance(windows, JointWindows):
+            rows = self._rows[first:end]
+            rows[...] = windows.draws.swapaxes(0, 1)
+            self.rest()
+            return windows.with_draws(rows.swapaxes(0, 1))
         found = {}
         for c, window in windows.items():
             own = self._rows[first:end, c]

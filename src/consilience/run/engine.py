@@ -164,7 +164,7 @@ class Engine(ABC):
         yield
 
     @abstractmethod
-    def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
+    def advance(self, segment: Segment, overseer: Overseer) -> Mapping[int, Window] | None:
         """The windows of a segment by chain, those left out missing; None once a stop is asked for."""
 
     def cut_short(self) -> dict[int, Window]:

@@ -5,7 +5,7 @@ Gives names to the scalars of a `ConvergenceMonitor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class Monitored(Record):
     `components`: looks for normals that a density is a sum of, once; whether there are some, which `normals` gives
         then.
     `regions`: what is known of separate regions, in plain numbers and words; None: nothing was looked for.
+    `searched`: whether the search for separate regions came to its end; None: there was none.
     `labels`: in words, that separate regions are the same but for the order of labels; empty if they are not.
     `improper`: in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have
         been; empty if nothing speaks for it. Asked where chains do as they would on such a target.
@@ -59,6 +60,7 @@ class Monitored(Record):
     search: Callable[[Matrix], bool] | None = None
     components: Callable[[], bool] | None = None
     regions: Callable[[], dict[str, Any]] | None = None
+    searched: Callable[[], bool] | None = None
     labels: Callable[[], str] | None = None
     improper: Callable[[Matrix], str] | None = None
 
@@ -112,10 +114,10 @@ class Monitor:
         assert self._convergence is not None
         return self._convergence
 
-    def extend(self, draws: Mapping[int, Matrix], lp: Mapping[int, Matrix]) -> None:
-        """Take in further draws of each chain, (draw, coordinate), and their log densities (draw,)."""
-        own = [draws[c] for c in self.chains]
-        derived = [] if self.monitored.derive is None else [self.monitored.derive(some) for some in own]
+    def extend(self, draws: Sequence[Matrix] | Matrix, lp: Matrix) -> None:
+        """Take in further draws of each chain, (draw, coordinate), and their log densities (chain, draw)."""
+        own, derive = draws, self.monitored.derive
+        derived = [] if derive is None else [derive(some) for some in own]
         if self._whole.any():
             counts = [some[:, self._whole] for some in own]
             derived = (
@@ -127,7 +129,7 @@ class Monitor:
             self._begin(derived)
         if derived:
             groups.append([self._chosen(values) for values in derived])
-        self.convergence.extend(*groups, [lp[c][:, None] for c in self.chains])
+        self.convergence.extend(*groups, lp[:, :, None])
 
     @property
     def levels(self) -> Matrix:

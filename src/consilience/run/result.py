@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from consilience.events import CheckFigures
 from consilience.inference.columns import ELEMENT, Columns
-from consilience.inference.messages import ChainTuning, Divergences, Window
+from consilience.inference.messages import (
+    ChainTuning,
+    Divergences,
+    JointWindows,
+    Window,
+    draws_by_chain,
+    statistics_by_chain,
+)
 from consilience.record import Record, replace
 from consilience.run.verdicts import Sight, Verdict
 
@@ -161,13 +168,24 @@ def all_divergences(windows: Sequence[Window], dimension: int) -> Divergences:
     )
 
 
+def divergences_by_chain(
+    windows: Sequence[Mapping[int, Window]], chains: Sequence[int], dimension: int
+) -> tuple[Divergences, ...]:
+    """`all_divergences` of each chain."""
+    if not all(isinstance(some, JointWindows) for some in windows):
+        return tuple(all_divergences([some[c] for some in windows], dimension) for c in chains)
+    diverging = {c for some in windows if isinstance(some, JointWindows) for c in some.divergences}
+    none = all_divergences((), dimension)
+    return tuple(all_divergences([some[c] for some in windows], dimension) if c in diverging else none for c in chains)
+
+
 def stacked(windows: Mapping[int, Window], chains: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draws (chain, transition, coordinate) and statistics (chain, statistic, transition) of one segment."""
-    return np.stack([windows[c].draws for c in chains]), np.stack([windows[c].statistics for c in chains])
+    return np.asarray(draws_by_chain(windows, chains)), np.asarray(statistics_by_chain(windows, chains))
 
 
 def of_all_chains(
-    windows: Sequence[dict[int, Window]], chains: Sequence[int], dimension: int, columns: int, share: bool
+    windows: Sequence[Mapping[int, Window]], chains: Sequence[int], dimension: int, columns: int, share: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draws (chain, transition, coordinate) and statistics (chain, statistic, transition) of all segments, copied once.
 
@@ -183,10 +201,15 @@ def of_all_chains(
     for some in windows:
         rows = slice(row, row + len(some[first].draws))
         places = slice(column, column + some[first].statistics.shape[1])
-        for place, c in enumerate(chains):
-            draws[place, rows] = some[c].draws
-            table[place, :, places] = some[c].statistics
-            if share:
-                some[c] = replace(some[c], draws=draws[place, rows], statistics=table[place, :, places])
+        if isinstance(some, JointWindows):
+            draws[:, rows], table[:, :, places] = draws_by_chain(some, chains), statistics_by_chain(some, chains)
+            if share and len(chains) == len(some):
+                some.draws, some.statistics = draws[:, rows], table[:, :, places]
+        else:
+            for place, c in enumerate(chains):
+                draws[place, rows] = some[c].draws
+                table[place, :, places] = some[c].statistics
+                if share and isinstance(some, dict):
+                    some[c] = replace(some[c], draws=draws[place, rows], statistics=table[place, :, places])
         row, column = rows.stop, places.stop
     return draws, table

@@ -15,16 +15,15 @@ from typing import Protocol, Self
 
 from consilience.errors import SamplingError, WorkerLostError
 from consilience.events import CheckFigures, DrawsMade, Event, Listener, Progress, RunEnded, RunStarted
-from consilience.inference.messages import Window
+from consilience.inference.messages import Window, in_order, seconds_spent, without_draws
 from consilience.native.beside import WORKSHOP
-from consilience.record import replace
 from consilience.run.attempt import Attempt
 from consilience.run.course import Leg, RunCourse
 from consilience.run.engine import Engine
 from consilience.run.listeners import TICK, Listeners, interrupts_stop
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
-from consilience.run.result import RunResult, all_divergences, cut, name_statistics, of_all_chains, stacked
+from consilience.run.result import RunResult, cut, divergences_by_chain, name_statistics, of_all_chains, stacked
 from consilience.run.verdicts import Verdict
 
 
@@ -87,7 +86,7 @@ class Run:
         self.earlier_seconds = 0.0  # of the legs before
         self.check_seconds = 0.0
         self.last_check: CheckFigures | None = None
-        self.partial: dict[int, Window] = {}  # of a segment that a stop cut short, as far as all chains have it
+        self.partial: Mapping[int, Window] = {}  # of a segment that a stop cut short, as far as all chains have it
         self._result: RunResult | None = None
         self._failure: BaseException | None = None
         self._over = threading.Event()
@@ -317,10 +316,10 @@ class Run:
                 windows = engine.advance(segment, self)
                 if windows is None:
                     return self._stopped()
-                windows = dict(sorted(windows.items()))
+                windows = in_order(windows)
                 began = time.perf_counter()
                 if segment.phase == "tuning":
-                    self.tuning_seconds += sum(w.seconds for w in windows.values())
+                    self.tuning_seconds += seconds_spent(windows)
                 attempt = course.attempt
                 course.take(windows, engine.copies)
                 if course.successor is not None:
@@ -400,7 +399,8 @@ class Run:
         leg = self.leg
         course, engine = leg.course, leg.engine
         attempt, columns, dimension = course.attempt, engine.chains.columns, engine.chains.dimension
-        chains = tuple(c for c in engine.living if attempt is None or c in attempt.chains)
+        taking_part = set(engine.living if attempt is None else attempt.chains)
+        chains = tuple(c for c in engine.living if c in taking_part)
         learnt = tuple(engine.tuning(c) for c in chains)
         if last:
             if attempt is not None:
@@ -415,9 +415,7 @@ class Run:
         if attempt is not None and attempt.on_disk is not None and chains == tuple(range(engine.chains.count)):
             stored = attempt.on_disk.all(sum(len(some[chains[0]].draws) for some in windows))
         tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
-        plain = (
-            windows if stored is None else [{c: replace(w, draws=w.draws[:0]) for c, w in s.items()} for s in windows]
-        )
+        plain = windows if stored is None else [without_draws(some) for some in windows]
         draws, table = of_all_chains(plain, chains, dimension, len(columns.types), last)
         warm, warm_table = of_all_chains(tuning, chains, dimension, len(columns.types), last)
         evaluations, seconds = engine.evaluations, engine.seconds
@@ -427,7 +425,7 @@ class Run:
             statistics=name_statistics(table, columns),
             warmup_draws=warm,
             warmup_statistics=name_statistics(warm_table, columns),
-            divergences=tuple(all_divergences([w[c] for w in windows], dimension) for c in chains),
+            divergences=divergences_by_chain(windows, chains, dimension),
             tuning=learnt,
             evaluations=tuple(evaluations[c] + course.given_up[c] for c in chains),
             tuner_evaluations=course.tuner_evaluations,

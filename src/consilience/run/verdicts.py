@@ -107,7 +107,7 @@ class Verdict(Record):
     advice: str = ""
 
 
-def energy_is_low(energies: Sequence[NDArray[np.float64]]) -> bool:
+def energy_is_low(energies: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> bool:
     """Whether some chain moves too slowly between energies."""
     long = np.array([e for e in energies if len(e) >= 4])  # all chains have made as many draws
     return len(long) > 0 and bool((ebfmi(long) < LEAST_EBFMI).any())
@@ -121,7 +121,7 @@ def energy_is_low_together(energies: NDArray[np.float64]) -> bool:
     return fraction < LEAST_EBFMI
 
 
-def may_be_improper(draws: Sequence[Matrix], evaluations: float, settled: bool) -> bool:
+def may_be_improper(draws: Sequence[Matrix] | Matrix, evaluations: float, settled: bool) -> bool:
     """Whether it is worth a look, at the end of tuning, if the target has a normalisation at all."""
     far = any(not (np.abs(some) < FAR_OUT).all() for some in draws)
     return not settled or evaluations > LONG_TRAJECTORIES or far
@@ -216,8 +216,13 @@ def width_change(before: Sight, now: Sight) -> float:
     return float(np.exp(change[change > np.maximum(SAME_WIDTH, noise)].max(initial=0.0)))
 
 
-def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str) -> Verdict:
-    """The verdict on draws, so many of each chain, for which the rule does not hold at the end."""
+def of_failing(
+    monitor: Monitor, failure: Failure, rule: StoppingRule, draws: int, limit: str, unsearched: str = ""
+) -> Verdict:
+    """The verdict on draws, so many of each chain, for which the rule does not hold at the end.
+
+    `unsearched`: see `RunCourse.unsearched`.
+    """
     name = monitor.names[failure.scalar]
     value, bound = failure.value, failure.bound
     if draws < FEWEST_DRAWS:
@@ -241,7 +246,7 @@ def of_failing(monitor: Monitor, failure: Failure, rule: StoppingRule, draws: in
                 "more chains"
             )
         case "rhat":
-            text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}"
+            text = f"the R-hat of `{name}` is {value:.3f}, above {bound:.2f}{unsearched and f', and {unsearched}'}"
         case _:
             text = f"the R-hat of `{name}` is above {rule.target_rhat} by more than noise"
     return Verdict("not_converged", f"{text} ({limit})", name)

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.analysis.separability import links
-from consilience.distributions.bart import CONTINUOUS, Coded, Forest, coded
+from consilience.distributions.forests import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
 from consilience.elimination.addends import total
 from consilience.errors import ModelError, ParameterError, ShapeError
-from consilience.inference.bart import TreePrior
+from consilience.inference.bart_state import TreePrior
 from consilience.inference.tree_predictions import sum_trees
 from consilience.inference.trees import LEVELS, MISSING
 from consilience.ir import Node, constant_value, topological
@@ -86,6 +86,11 @@ def tree_prior(variable: FreeVariable, density: ModelDensity, coded_rows: bool =
         beta=forest.beta,
         offset=forest.offset,
         scale=forest.scale,
+        orders=np.array(forest.orders, np.int64),
+        standard=np.ascontiguousarray(forest.standard(X).T) if forest.lines else np.zeros((1, 1)),
+        lines=forest.lines,
+        sparse=forest.sparse,
+        learnt=forest.learnt,
         quadratic=coded_rows and quadratic_in(variable, density),
         apart=coded_rows and rows_are_apart(variable, density),
     )
@@ -173,15 +178,21 @@ def sums_at(variable: FreeVariable, words: Array, covariates: Array) -> Array:
             raise ParameterError(f"`{variable.name}`: column {name} of the new rows must hold numbers of categories.")
     columns = np.ascontiguousarray(covariates.T, np.float64).reshape(-1)
     kinds = np.array(forest.kinds, np.int64)
+    standards = np.array([*forest.centres, *forest.spreads] if forest.lines else [0.0])
     rows = len(covariates)
     plain = int(not kinds.any() and not np.isnan(columns).any())
     flat = np.ascontiguousarray(words, np.float64).view(np.int64).reshape(-1, words.shape[-1])
 
     def some(part: Array) -> Array:
         found = np.empty((len(part), count * rows))
-        sizes = np.array([len(part), part.shape[1], forest.m, ensembles, outputs, rows, plain], np.int64)
+        sizes = np.array(
+            [len(part), part.shape[1], forest.m, ensembles, outputs, rows, plain, forest.lines > 0, len(forest.kinds)],
+            np.int64,
+        )
         skips = np.zeros(part.shape[1] + 64, np.int64)
-        sum_trees.compiled(np.ascontiguousarray(part).reshape(-1), columns, kinds, sizes, skips, found.reshape(-1))
+        sum_trees.compiled(
+            np.ascontiguousarray(part).reshape(-1), columns, kinds, standards, sizes, skips, found.reshape(-1)
+        )
         return found
 
     shape = tuple(int(n) for n in variable.node.static_shape[:-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -13,7 +14,7 @@ from consilience.inference import NUTS, Kernel
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
 from consilience.model.starting_point import starting_positions
-from consilience.record import Record, replace
+from consilience.record import Record, as_plain, replace
 from consilience.run import Monitored
 from consilience.run.course import Leg
 from consilience.run.launch import new_leg
@@ -23,7 +24,7 @@ from consilience.run.threads.thread_pool import threads
 from consilience.sample.monitoring import angular_coordinates, monitored_of, properness
 from consilience.sample.plan import ModelPlan
 from consilience.sample.separate_modes import SeparateModes
-from consilience.sample.step_methods import DivisibleDensity
+from consilience.sample.step_methods import DivisibleDensity, title
 
 if TYPE_CHECKING:
     from consilience.inference.curvature import SparseCurvature
@@ -44,6 +45,11 @@ class Mover(Protocol):
     @property
     def seed(self) -> int:
         """What their draws depend on."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it, as plain values by name: what has to be equal for the same draws."""
         ...
 
     def leg(
@@ -100,6 +106,12 @@ class OnThreads(Record, eq=False):
     threads_per_chain: int | None = None
     written: Model | None = None
     executor: Any = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See `Mover`: the kernel."""
+        parts = [[title(type(part)), as_plain(part)] for part in self.kernel.parts]
+        return {"kernel": json.loads(json.dumps(parts, default=np.ndarray.tolist))}
 
     def leg(
         self,

@@ -22,6 +22,7 @@ from consilience.diagnostics.divergence_location import SIGNIFICANT, describe
 from consilience.distributions.random_variable import distribution_of
 from consilience.ir import Node, topological
 from consilience.model.diagnosis import diagnosis, terms_at_fault
+from consilience.model.heavy_tails import FAR, reach
 from consilience.model.reparametrization import LOCATION_SCALE, centred_hierarchies
 from consilience.record import Record, replace
 from consilience.run.verdicts import FORECAST_SIZE, Verdict, energy_is_low
@@ -47,7 +48,6 @@ MOVED: Final = 1e-5  # of a coordinate, at least, in a step
 LINES: Final = 4  # of what is said of a term without a density
 STUCK: Final = 0.8  # of the draws, from which on steps that diverge say that there is no room to move
 SAME_EDGE: Final = 1e-3  # of the standard deviation of a variable, within which its edges agree
-FAR: Final = 6.0  # times 1 sd, beyond which half a percent of the draws of light tails never lie; 2.6 of a normal
 HEAVY: Final = ("Cauchy", "HalfCauchy", "StudentT", "HalfStudentT", "Pareto", "MvStudentT", "Levy", "InverseGamma")
 TOGETHER: Final = 0.98  # correlation of two coordinates that the data tell apart badly
 SPIKE: Final = 5.0  # nats by which the density is higher where a scale is smallest
@@ -196,9 +196,7 @@ class Symptoms:
     @cached_property
     def far(self) -> Floats:
         """How many standard deviations of a normal core half a percent of the draws lie beyond, (coordinate,)."""
-        low, left, middle, right, high = np.quantile(self.draws, [0.005, 0.1587, 0.5, 0.8413, 0.995], axis=0)
-        found = np.fmax((high - middle) / (right - middle), (middle - low) / (middle - left))
-        return np.where(np.isfinite(found) & ~self.discrete, found, 0.0)
+        return np.where(self.discrete, 0.0, np.fmax(*reach(self.draws)))
 
     def variable(self, coordinate: int) -> Any:
         """The free variable of a coordinate."""

@@ -19,6 +19,8 @@ class ChainCoordinates(Record):
     `fields`: that move in units of their scale: the centredness and middle of each by name; None: there are none.
     `transported`: a block of variables in coordinates that follow the others, as of `model.transport`; None: there is
         none.
+    `heavy`: variables with heavy tails, the middle and width of each by name, as of `model.heavy_tails`; None: there
+        are none.
     """
 
     marginalized: tuple[str, ...] = ()
@@ -26,6 +28,7 @@ class ChainCoordinates(Record):
     centredness: Mapping[str, Any] | None = None
     fields: Mapping[str, Any] | None = None
     transported: Mapping[str, Any] | None = None
+    heavy: Mapping[str, Any] | None = None
 
     @property
     def rewritten(self) -> tuple[str, ...]:
@@ -69,6 +72,10 @@ def rewritten(model: Model, coordinates: ChainCoordinates) -> Model:
         from consilience.model import scale_mixtures  # few models need it
 
         made = scale_mixtures.rewritten(made, coordinates.centredness)
+    if coordinates.heavy is not None:
+        from consilience.model import heavy_tails  # few models need it
+
+        made = heavy_tails.rewritten(made, coordinates.heavy)
     if made is not model:
         made.coordinates = model.coordinates
         derived = [name for name in made.conditional_deterministics if name not in model.conditional_deterministics]

@@ -123,7 +123,7 @@ class DiscreteRegions:
 
     def watched(self, monitored: Monitored) -> Monitored:
         """What is monitored, with combinations that are missed, and the normals that chains jump between."""
-        return replace(monitored, missed=self.missed, normals=self.found.normals)
+        return replace(monitored, missed=self.missed, normals=self.found.normals, searched=lambda: self.found.complete)
 
     def missed(self, draws: Floats) -> str:
         """In words, the heaviest combination that no draw (chain, draw, coordinate) has; empty if there is none."""

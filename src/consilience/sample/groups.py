@@ -29,8 +29,8 @@ class Stop(Record):
         Effective sample size that every scalar must reach, in the bulk and in the tails; above 0. With None the chains
         only have to agree.
     rhat : float, default 1.01
-        Largest R-hat allowed, between 1 and 2. A larger estimate passes only if noise explains it, and never if it
-        exceeds this value by 0.04.
+        Largest R-hat allowed, between 1 and 2. A larger estimate passes only if noise explains it and separate modes
+        were looked for, and never if it exceeds this value by 0.04.
     strict : bool, default False
         True: R-hat must be below `rhat` even if noise explains the difference.
     min_draws : int, optional

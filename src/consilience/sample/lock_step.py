@@ -6,8 +6,11 @@ A model and what is asked of the run enter, a leg of the run leaves. Keywords wi
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
 from consilience.model.log_density import ModelDensity
@@ -15,13 +18,13 @@ from consilience.model.programs import KEPT
 from consilience.model.signature import signature
 from consilience.model.trees import refuse_trees
 from consilience.model.warm_start import is_result
-from consilience.record import Record
+from consilience.record import Record, as_plain
 from consilience.run.course import Leg
 from consilience.run.engine import superchains_of
 from consilience.run.lock_step import ChEES
 from consilience.run.threads.thread_pool import threads
 from consilience.sample.beginning import Floats, OtherCoordinates, may_have_modes, search_of
-from consilience.sample.groups import Save, Tuning
+from consilience.sample.groups import Tuning
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
 
@@ -36,13 +39,12 @@ from consilience.run.lock_step.engine import new_leg
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
 
-def refuse(*, threads_per_chain: int | None, step: Any, nuts: Any, save: Save, tuning: Tuning, jumps: Any) -> None:
+def refuse(*, threads_per_chain: int | None, step: Any, nuts: Any, tuning: Tuning, jumps: Any) -> None:
     """SamplingError for what `pm.sample` is asked for and chains in lock step have not."""
     for name, there, why in (
         ("step", step is not None, "its chains move by ChEES-HMC"),
         ("threads_per_chain", threads_per_chain is not None, "its chains run on one device, which uses what it has"),
         ("nuts", nuts is not None, "its chains move by ChEES-HMC; give `target_accept`"),
-        ("checkpoint", save.checkpoint is not None, "its runs are not resumed"),
         ("budget", tuning.budget is not None, "all its chains make the same steps; see `pm.Stop(max_time=…)`"),
         ("pool", not tuning.pool, "its chains tune together always"),
         ("jumps", jumps not in (0, "auto"), "its chains do not jump"),
@@ -84,6 +86,18 @@ def check(density: ModelDensity) -> None:
         raise ModelError(f"chains in lock step move along gradients: {density.without_gradient}")
 
 
+def resumed(saved: Mapping[str, Any], chains: int, seed: int, path: str | Path) -> InLockStep:
+    """What moved the chains of a checkpoint, by its `settings`; SamplingError where another JAX is installed."""
+    own = dict(saved)
+    if (version := own.pop("jax")) != jax.__version__:
+        raise SamplingError(
+            f"the run in {str(path)!r} cannot be resumed with the same draws: JAX was {version} and is "
+            f"{jax.__version__}. Install that version, or sample anew with `pm.Save(overwrite=True)`."
+        )
+    device, climb = own.pop("device"), own.pop("climb")
+    return InLockStep(ChEES(**own), chains, seed, device, climb)
+
+
 class InLockStep(Record, eq=False):
     """So many chains in lock step on one device; see `beginning.Mover` and `run.lock_step.engine.new_leg`."""
 
@@ -93,6 +107,12 @@ class InLockStep(Record, eq=False):
     device: Any
     climb: bool
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See `Mover`."""
+        own = {"device": None if self.device is None else str(self.device), "climb": self.climb}
+        return {"lock_step": {**as_plain(self.kernel), **own, "jax": jax.__version__}}
+
     def leg(
         self,
         density: ModelDensity,
@@ -101,15 +121,16 @@ class InLockStep(Record, eq=False):
         other_coordinates: OtherCoordinates | None,
     ) -> Leg:
         """See `Mover`: from these points (point, coordinate), moved to separate modes."""
-        assert not isinstance(points, int)  # such runs are not resumed
+        resumed = isinstance(points, int)
+        places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
         monitored = monitored_of(density, plan)
         if plan.modes and may_have_modes(density):
             search = search_of(density, monitored, self.seed, threads(None))
-            points, monitored = search.spread(points), search.watched(monitored)
+            places, monitored = places if resumed else search.spread(places), search.watched(monitored)
         return new_leg(
             function_of(density),
             self.kernel,
-            points,
+            places,
             plan,
             chains=self.chains,
             seed=self.seed,

@@ -184,7 +184,7 @@ class ModelRun(Run):
             return None
 
     def _recoordinated(self, draws: Floats, of: Recoordinated, length: float) -> Leg | None:
-        from consilience.model import scale_mixtures  # few models need these
+        from consilience.model import heavy_tails, scale_mixtures  # few models need these
         from consilience.model.fields import large, moved, suited
 
         now, tuning = self.plan.coordinates, of == "fields"
@@ -202,16 +202,24 @@ class ModelRun(Run):
             fields = suited(known, {name: a[None] for name, a in values.items()}, any_scale=False)
             if not any(name not in before or moved(own, before[name], values[name]) for name, own in fields.items()):
                 return None
-            centredness = {}
+            centredness, heavy = {}, now.heavy
         else:
             known, values = self._in_own_coordinates(flat) if now.transported else self._as_moved(flat)
             values = {name: a[None] for name, a in values.items()}
             less = less_centred(known, values) | scale_mixtures.suited(known, values)
             fields = suited(known, values)
             centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
-        if not (centredness or fields or now.transported):  # a block whose own coordinates did not serve leaves them
+            heavy = heavy_tails.suited(known, values, [*centredness, *fields])
+        # a block whose own coordinates did not serve leaves them
+        if not (centredness or fields or heavy or now.transported):
             return None
-        other = replace(now, centredness=centredness or None, fields={**before, **fields} or None, transported=None)
+        other = ChainCoordinates(
+            marginalized=now.marginalized,
+            summed_values=now.summed_values,
+            centredness=centredness or None,
+            fields={**before, **fields} or None,
+            heavy=heavy or None,
+        )
         # Chains that did not come to the neck of a hierarchy begin wide; those of a field are where they should be.
         return self._next_leg(replace(self.plan, coordinates=other), None if centredness else points, may_change=tuning)
 
@@ -271,8 +279,7 @@ class ModelRun(Run):
         leg = self.mover.leg(density, places, plan, self.in_other_coordinates if may_change else None)
         leg.course.keep_draws_in(self.course.folder)
         if self.keep is not None:
-            assert isinstance(self.kernel, Kernel)
-            known = identity(signature(density), self.kernel, plan, self.chains, self.seed)
+            known = identity(signature(density), self.mover.settings, plan, self.chains, self.seed)
             self.keep.begin_again(known, plan.of_the_result)
         return leg
 

@@ -7,15 +7,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from consilience.diagnostics.stopping_rule import StoppingRule
-from consilience.inference import Kernel
 from consilience.native import target
 from consilience.record import as_plain, field_names
 from consilience.run import RunPlan
 from consilience.sample.coordinates import ChainCoordinates
-from consilience.sample.step_methods import title
 
 LARGE: Final = 60  # elements of a variable that is integrated out without being named
 
@@ -73,14 +69,12 @@ def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
 
 
 def identity(
-    model_signature: Mapping[str, str], kernel: Kernel, plan: ModelPlan, chains: int, seed: int
+    model_signature: Mapping[str, str], mover: Mapping[str, Any], plan: ModelPlan, chains: int, seed: int
 ) -> dict[str, Any]:
-    """What has to be equal for a run to be resumed with the same draws."""
+    """What has to be equal for a run to be resumed with the same draws; `mover`: `Mover.settings`."""
     return {
         **model_signature,
-        "kernel": json.loads(
-            json.dumps([[title(type(part)), as_plain(part)] for part in kernel.parts], default=np.ndarray.tolist)
-        ),
+        **mover,
         "options": plan.of_the_run,
         "chains": chains,
         "seed": seed,

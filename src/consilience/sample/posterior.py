@@ -13,7 +13,7 @@ from consilience.inference import NUTS, Kernel
 from consilience.ir import Node
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model, modelcontext
-from consilience.model.reparametrization import centred_hierarchies, fields, standard_variables
+from consilience.model.reparametrization import centred_hierarchies, fields, heavy_priors, standard_variables
 from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, starting_positions
 from consilience.model.warm_start import is_result
@@ -149,9 +149,10 @@ def sample(
 
         - "coordinates": hierarchies that diverge or mix badly continue in partially non-centred coordinates, after one
           restart; long random walks, AR, CAR and ICAR fields move in units of their scale; a block of variables that
-          is nearly normal given the others moves in coordinates that follow these. Names in the result stay those of
-          the model, and its attributes `centredness` and `transported` say what was chosen. Only if the run chooses
-          its length, chains start by `init="lbfgs"`, and no number of jumps is given.
+          is nearly normal given the others moves in coordinates that follow these; Cauchy and Student-t variables
+          with heavy tails move in coordinates in which these are light. Names in the result stay those of the model,
+          and its attributes `centredness`, `transported` and `heavy_tails` say what was chosen. Only if the run
+          chooses its length, chains start by `init="lbfgs"`, and no number of jumps is given.
         - "steps": divergences lead to one more tuning, with smaller steps.
         - "metric": draws that contradict the metric lead to one more tuning, with a metric made of these draws.
         - "jumps": chains jump between separate modes that were found before the run. If chains disagree, the run
@@ -255,9 +256,7 @@ def sample(
             raise SamplingError('`executor` moves chains of `backend="llvm"`; leave out one of both.')
         from consilience.sample import lock_step as together
 
-        together.refuse(
-            threads_per_chain=threads_per_chain, step=step, nuts=nuts, save=save, tuning=tuning, jumps=jumps
-        )
+        together.refuse(threads_per_chain=threads_per_chain, step=step, nuts=nuts, tuning=tuning, jumps=jumps)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     apart = type(executor).__name__ == "Shards"  # the rows are not here
@@ -330,10 +329,10 @@ def sample(
             starting_positions(compiled(owner)[0], starts, seed, initvals, jitter=jitter, attempts=attempts)
         raise
     keeper = None
-    if save.checkpoint is not None and isinstance(mover.kernel, Kernel):
+    if save.checkpoint is not None:
         from consilience.run import checkpoint as checkpoints
 
-        known = identity(signature(density), mover.kernel, plan, chains, seed)
+        known = identity(signature(density), mover.settings, plan, chains, seed)
         keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
         run = ModelRun(owner, density, plan, mover, points, compile_seconds, keeper)
@@ -364,7 +363,7 @@ def _eliminated(
 
 def _has_other_coordinates(model: Model) -> bool:
     """Whether there are coordinates that may suit draws better than the model's own."""
-    return bool(centred_hierarchies(model) or fields(model) or standard_variables(model))
+    return bool(centred_hierarchies(model) or fields(model) or standard_variables(model) or heavy_priors(model))
 
 
 def _notes(model: Model, density: ModelDensity, step: Any, threads_per_chain: int | None) -> Iterator[str]:

@@ -45,7 +45,7 @@ RESTARTS: Final = {
     "smallest steps": "divergences left a doubt, so the chains tuned again with the smallest steps",
     "metric": "the draws contradicted the mass matrix, so the chains tuned again with one estimated from these draws",
     "jumps": "the chains did not move between modes, so they sampled again with jumps between them",
-    "coordinates": "the posterior was hard to sample, so the run continued in partially non-centred coordinates",
+    "coordinates": "the posterior was hard to sample, so the run continued in other coordinates",
     "block": "a block is nearly normal given the other variables, so the run continued in coordinates that follow them",
 }
 HELP: Final = {
@@ -199,6 +199,10 @@ def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
     if carried := _plain(attributes, "transported", {}):
         kind = next(iter(carried.values()))
         yield f"{_listed(list(carried))} sampled in coordinates whose location and scale follow the others ({kind})"
+    if centred := _plain(attributes, "centredness", {}):
+        yield f"{_listed(list(centred))} sampled in partially non-centred coordinates"
+    if heavy := _plain(attributes, "heavy_tails", ()):
+        yield f"{_listed(heavy)} sampled in coordinates without heavy tails, x = middle + width sinh(y)"
 
 
 def _listed(names: list[str]) -> str:

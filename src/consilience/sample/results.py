@@ -320,6 +320,7 @@ def attributes(run: ModelRun, result: RunResult, expand_seconds: float) -> dict[
         "marginalized": json.dumps(run.plan.coordinates.marginalized),
         "integrated": json.dumps(density.integrated),
         "centredness": json.dumps(run.plan.coordinates.all_centredness),
+        "heavy_tails": json.dumps(list(run.plan.coordinates.heavy or ())),
         "transported": json.dumps(run.plan.coordinates.kinds_of_factors),
         "diverged_before": json.dumps(_diverged_before(result)),
         "notes": json.dumps([*result.notes, *result.moves]),

@@ -13,7 +13,7 @@ from consilience.output.storage.plain_values import quoted
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
 from consilience.sample.background import delivered
-from consilience.sample.beginning import OnThreads
+from consilience.sample.beginning import Mover, OnThreads
 from consilience.sample.compiling import compiled
 from consilience.sample.coordinates import rewritten
 from consilience.sample.model_run import ModelRun
@@ -99,7 +99,8 @@ def resume(
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     with checkpoints.understood(path):
         plan = _with_store(plan_from(saved["options"], about), store, path)
-        kernel = kernel_from(saved["kernel"])
+        lock_step = saved.get("lock_step")
+        kernel = None if lock_step else kernel_from(saved["kernel"])
         moved = rewritten(owner, plan.coordinates)
     density, compile_seconds = compiled(moved)
     if executor is not None:
@@ -107,7 +108,20 @@ def resume(
 
         density, executor = divided(density, executor, plan.extras, plan.coordinates.marginalized)
     chains, seed = int(saved["chains"]), int(saved["seed"])
-    present = identity(signature(density), kernel, plan, chains, seed)
+    mover: Mover
+    if kernel is None:
+        from consilience.sample.lock_step import resumed  # needs JAX
+
+        if threads_per_chain is not None or executor is not None:
+            raise SamplingError(
+                f"the run in {str(path)!r} has its chains in lock step on one device; leave out `threads_per_chain` "
+                "and `executor`."
+            )
+        mover = resumed(lock_step, chains, seed, path)
+    else:
+        written = owner if set(plan.coordinates.marginalized) - density.integrated.keys() else None
+        mover = OnThreads(kernel, seed, cores, threads_per_chain, written, executor)
+    present = identity(signature(density), mover.settings, plan, chains, seed)
     differences = list(checkpoints.differences({**saved, "options": present["options"]}, present))
     if differences:
         raise SamplingError(
@@ -115,8 +129,6 @@ def resume(
             "model and its data as they were, or sample anew with `pm.Save(overwrite=True)`."
         )
     plan, about = replace(plan, max_time=max_time), {**about, "store": plan.store}
-    written = owner if set(plan.coordinates.marginalized) - density.integrated.keys() else None
-    mover = OnThreads(kernel, seed, cores, threads_per_chain, written, executor)
     run = ModelRun(owner, density, plan, mover, chains, compile_seconds)
     run.notes.extend(density.notes())
     run.take_up(path, saved, about, state)

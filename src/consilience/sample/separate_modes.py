@@ -144,6 +144,7 @@ class SeparateModes:
             search=self.search_from,
             components=self.components,
             regions=self.summary,
+            searched=lambda: self.found.complete,
             labels=lambda: self.labels,
         )
 
@@ -190,7 +191,18 @@ class SeparateModes:
             return self._unvisited(max(unvisited, key=lambda one: one.share))
         if massless := seen.overestimated(self.found):
             return self._massless(*massless)
-        return self._seldom_visited(draws) or self._unsearched()
+        return self._seldom_visited(draws) or self._unsearched() or self._unmixed(draws)
+
+    def _unmixed(self, draws: Floats) -> str:
+        """In words, that draws contradict what combinations of summed variables weigh; asked once, then chains jump."""
+        written = self.written
+        if written is None:
+            return ""
+        from consilience.sample.summed_regions import contradicted, few_combinations  # few models need it
+
+        if not few_combinations(written) or not self.components() or self._components is None:
+            return ""
+        return contradicted(written, self._components, draws)
 
     def _unsearched(self) -> str:
         """In words, that there may be many more regions than those that were found; else empty."""

@@ -16,12 +16,15 @@ from consilience.statespace.components import (
     MeasurementError,
     TimeSeasonality,
 )
-from consilience.statespace.named_models import ETS, SARIMAX, VARMAX, DynamicFactor
+from consilience.statespace.given import filtered_states, one_step_residuals, smoothed_states
+from consilience.statespace.named_models import SARIMAX, VARMAX, DynamicFactor
 from consilience.statespace.regressors import Holidays, Regression
+from consilience.statespace.smoothing import ETS
 
 __all__ = [
     "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "Holidays",
-    "LevelTrend", "MeasurementError", "Regression", "TimeSeasonality",
+    "LevelTrend", "MeasurementError", "Regression", "TimeSeasonality", "filtered_states", "one_step_residuals",
+    "smoothed_states",
 ]  # fmt: skip
 
 

@@ -36,6 +36,8 @@ def series(what: str, data: Any) -> ObservedSeries:
     values = np.ma.filled(np.ma.asarray(data, dtype=float), np.nan) if index is None else np.array(data, dtype=float)
     if values.ndim not in (1, 2):
         raise ShapeError(f"{what} must have the shape (times,) or (times, columns), got {values.shape}.")
+    if not len(values):
+        raise ShapeError(f"{what} have no values: a series needs at least one time.")
     values = values.reshape(len(values), -1)
     names = tuple(map(str, columns)) if columns is not None else ()
     if index is not None:

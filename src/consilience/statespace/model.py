@@ -99,6 +99,9 @@ class StateSpace:
     def check_times(self, times: Any) -> None:
         """Refuse labels of data that what follows from a calendar has nothing to do with."""
 
+    def check_data(self, found: ObservedSeries) -> None:
+        """Refuse values that the model has no place for."""
+
     def component_states(self) -> dict[str, Sequence[int]]:
         """Which states make up each component."""
         return {}
@@ -143,14 +146,19 @@ class StateSpace:
                 f"{self.title} has {self.columns} observed series, but the data have {found.values.shape[1]} columns."
             )
         self.check_times(found.times)
+        self.check_data(found)
         self._exog = self.regressors(self._regressors(exog, len(found.values), "exog"), found.times)
         self._data, self._model, self._name = found, owner, name
         names = found.names or tuple(f"y{k}" for k in range(self.columns))
         with owner:
             owner.add_coords({TIME: found.times, OBSERVED: list(names)})
             values = {p.name: self._prior(owner, p, found.values) for p in self.parameters}
-            given = self.arguments(values, self._exog)
-            return LinearGaussianStateSpace(name, **given, observed=found.values, dims=(TIME, OBSERVED))
+            return self.observed(name, values, found)
+
+    def observed(self, name: str, values: Mapping[str, Node], found: ObservedSeries) -> Node:
+        """The observed variable, of values of the parameters."""
+        given = self.arguments(values, self._exog)
+        return LinearGaussianStateSpace(name, **given, observed=found.values, dims=(TIME, OBSERVED))
 
     def _regressors(self, exog: Any, count: int, what: str) -> Array | None:
         """Regressors as an array with a row per time."""
@@ -190,14 +198,19 @@ class StateSpace:
 
     # ---- after sampling
 
-    def _copy(self) -> tuple[Model, Node, Node]:
-        """A copy of the model to which names can be added, its series as a variable outside any model, and the data."""
+    def copied(self) -> Model:
+        """A copy of the model to which names can be added."""
         if self._model is None or self._data is None:
             raise ModelError(f"{self.title}: call `build_statespace_graph(data)` in a model, and sample it, first.")
         copy = self._model.copy()
-        (own,) = [v for v in copy.observed if v.name == self._name]
         with copy:
             copy.add_coord(STATE, list(self.state_names))
+        return copy
+
+    def _copy(self) -> tuple[Model, Node, Node]:
+        """A copy, its series as a variable outside any model, and the data."""
+        copy = self.copied()
+        (own,) = [v for v in copy.observed if v.name == self._name]
         return copy, Node(own.node.op, fresh_key(), *own.node.inputs[1:]), own.data
 
     def _values(self, copy: Model) -> dict[str, Node]:
@@ -240,7 +253,7 @@ class StateSpace:
                 each = matmul(node * Z, constant(chosen))
                 Deterministic("components", each, dims=(TIME, COMPONENT))
                 names.append("components")
-        return _drawn(copy, result, names, random_seed)
+        return drawn(copy, result, names, random_seed)
 
     def forecast(self, result: Any, periods: int, exog: Any = None, random_seed: Any = None, coords: Any = None) -> Any:
         """Draws of the series and its states behind the data, one for each draw of the posterior.
@@ -282,7 +295,7 @@ class StateSpace:
             n = len(self.state_names)
             Deterministic("forecast_latent", node[..., :n], dims=(AHEAD, STATE))
             Deterministic("forecast_observed", node[..., n:], dims=(AHEAD, OBSERVED))
-        return _drawn(copy, result, ["forecast_latent", "forecast_observed", "_ahead"], random_seed).drop_vars("_ahead")
+        return drawn(copy, result, ["forecast_latent", "forecast_observed", "_ahead"], random_seed).drop_vars("_ahead")
 
     def impulse_response_function(self, result: Any, n_steps: int = 24, shock_size: float | None = None) -> Any:
         """What a shock of each innovation does to the series, for each draw of the posterior.
@@ -318,7 +331,7 @@ class StateSpace:
             shocks = shocks * (1.0 if shock_size is None else shock_size)
             states = impulse_responses(space, n_steps, shocks)
             Deterministic("irf", times(space.timed("Z"), states), dims=("shock", "step", OBSERVED))
-        return _drawn(copy, result, ["irf"], None)
+        return drawn(copy, result, ["irf"], None)
 
     def plot_forecast(self, forecast: Any, column: int = 0, prob: Sequence[float] = (0.5, 0.9), ax: Any = None) -> Any:
         """Draw the series, and the median and intervals of a forecast.
@@ -363,7 +376,7 @@ def _deviations(Q: Node) -> Node:
     return diagonal(Q) ** 0.5
 
 
-def _drawn(model: Model, result: Any, names: list[str], random_seed: Any) -> Any:
+def drawn(model: Model, result: Any, names: list[str], random_seed: Any) -> Any:
     """Draws of variables of a model, for each draw of a posterior."""
     found = sample_posterior_predictive(
         result, model=model, var_names=names, random_seed=random_seed, progressbar=False, extend_inferencedata=False

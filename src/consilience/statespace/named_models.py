@@ -1,7 +1,7 @@
-"""Models by name as state spaces: seasonal ARIMA, vector ARMA, exponential smoothing, dynamic factors.
+"""Models by name as state spaces: seasonal ARIMA, vector ARMA, dynamic factors; exponential smoothing is beside.
 
 In: orders. Out: a `StateSpace` with parameters under pymc-extras' names and statsmodels' meaning.
-Sources: A. C. Harvey (1989); R. J. Hyndman et al., Forecasting with Exponential Smoothing (2008).
+Source: A. C. Harvey (1989).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions import HalfNormal, LKJCholeskyCov, Normal, ZeroSumNormal
+from consilience.distributions import HalfNormal, LKJCholeskyCov, Normal
 from consilience.errors import ParameterError
 from consilience.ir import Node, constant
 from consilience.model.model import Deterministic
@@ -64,7 +64,7 @@ def _multiplied(a: list[Node | float], b: list[Node | float]) -> list[Node | flo
     return found
 
 
-def _vector(entries: Sequence[Node | float]) -> Node:
+def vector(entries: Sequence[Node | float]) -> Node:
     """Numbers and expressions as a vector."""
     found = as_tensor(np.array([x if isinstance(x, float) else 0.0 for x in entries]))
     for k, x in enumerate(entries):
@@ -172,8 +172,8 @@ class SARIMAX(StateSpace):
         if K:
             T[0, :K], T[0, K] = self._lags, 1.0
         T[K:, K:] = np.eye(size, k=1)
-        column = _vector([-x for x in ar[1:]] + [0.0] * (size - len(ar) + 1))
-        selection = concatenate([full((K,), 0.0), _vector([*ma, *[0.0] * (size - len(ma))])], 0)
+        column = vector([-x for x in ar[1:]] + [0.0] * (size - len(ar) + 1))
+        selection = concatenate([full((K,), 0.0), vector([*ma, *[0.0] * (size - len(ma))])], 0)
         found: dict[str, Any] = {
             "T": index_set(as_tensor(T)[K:, K], column),
             "Z": np.array([[*self._lags, 1.0, *[0.0] * (size - 1)]]),
@@ -312,113 +312,6 @@ class VARMAX(StateSpace):
         if exog is not None:
             found |= {"d": matmul(constant(exog), values["beta_exog"].T), "varying": ("d",)}
         return found
-
-
-class ETS(StateSpace):
-    """Exponential smoothing with additive errors: level, trend and season that learn from one innovation.
-
-    Parameters
-    ----------
-    order : tuple of (str, str, str), default ('A', 'N', 'N')
-        Error, trend and season: "A" additive, "Ad" a damped trend, "N" none.
-    seasonal_periods : int, optional
-        Times of a season.
-
-    See Also
-    --------
-    LevelTrend : A level, and its trend.
-
-    Notes
-    -----
-    Parameters are `alpha`, `beta` (of the trend), `gamma` (of the season), `phi` (of a damped trend), `sigma_state` and
-    `initial_seasonal`; nothing is known of the first level and trend. As statsmodels, y_t is l_{t-1} + phi b_{t-1} +
-    s_{t-m} + e_t, and alpha e_t, beta e_t and gamma e_t are added to level, trend and season.
-
-    Examples
-    --------
-    >>> import consilience as pm
-    >>> pm.statespace.ETS(("A", "A", "N")).param_names
-    ['alpha', 'beta', 'sigma_state']
-    """
-
-    title = "ETS"
-
-    def __init__(self, order: Sequence[str] = ("A", "N", "N"), seasonal_periods: int | None = None) -> None:
-        super().__init__()
-        error, trend, season = order
-        if error != "A" or trend not in ("N", "A", "Ad") or season not in ("N", "A"):
-            raise ParameterError(
-                f"ETS: order has 'A', then 'N', 'A' or 'Ad', then 'N' or 'A', got {tuple(order)!r}. Multiplicative "
-                "errors and seasons are those of the logarithm of the series."
-            )
-        if (season == "A") != (seasonal_periods is not None):
-            raise ParameterError("ETS: a season needs `seasonal_periods`, and only a season takes it.")
-        self.trend, self.damped, self.m = trend != "N", trend == "Ad", seasonal_periods or 0
-
-    @property
-    def parameters(self) -> tuple[SpaceParameter, ...]:
-        found = [SpaceParameter("alpha", priors.share(1.0, 2.0))]
-        if self.trend:
-            found.append(SpaceParameter("beta", priors.share(1.0, 8.0)))
-        if self.damped:
-            found.append(SpaceParameter("phi", priors.share(20.0, 2.0)))
-        if self.m:
-            found.append(SpaceParameter("gamma", priors.share(1.0, 8.0)))
-            labels = tuple(f"season_{k + 1}" for k in range(self.m))
-            found.append(SpaceParameter("initial_seasonal", _zero_sum, labels))
-        found.append(SpaceParameter("sigma_state", priors.deviation()))
-        return tuple(found)
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        seasons = tuple(f"seasonal_lag{self.m - k}" for k in range(self.m))
-        return ("innovation", "level", *("trend",) * self.trend, *seasons)
-
-    @property
-    def shock_names(self) -> tuple[str, ...]:
-        return ("innovation",)
-
-    def component_states(self) -> dict[str, Sequence[int]]:
-        found: dict[str, Sequence[int]] = {"level": [1]}
-        if self.trend:
-            found["trend"] = [2]
-        if self.m:
-            found["season"] = [2 + self.trend]
-        return found | {"innovation": [0]}
-
-    def arguments(self, values: Values, exog: Array | None) -> dict[str, Any]:
-        n = len(self.state_names)
-        first = 2 + self.trend  # of the season
-        column: list[Node | float] = [0.0, values["alpha"]]
-        column += [values["beta"]] if self.trend else []
-        column += [0.0] * (self.m - 1) + [values["gamma"]] if self.m else []
-        fixed = np.zeros((n, n))
-        fixed[1, 1] = 1.0
-        seen: Any = np.array([[1.0, 1.0, *(1.0,) * self.trend, *np.eye(1, max(1, self.m))[0][: self.m]]])
-        if self.trend:
-            fixed[1, 2] = fixed[2, 2] = 1.0
-        if self.m:
-            fixed[first:-1, first + 1 :] = np.eye(self.m - 1)
-            fixed[-1, first] = 1.0
-        T = index_set(as_tensor(fixed)[:, 0], _vector(column))
-        if self.damped:
-            phi = values["phi"]
-            T = index_set(T[:, 2], _vector([0.0, phi, phi, *[0.0] * (n - 3)]))
-            seen = index_set(as_tensor(seen)[0, 2], phi)
-        variance = reshape(values["sigma_state"] ** 2, (1, 1))
-        start = full((n,), 0.0)
-        if self.m:
-            start = concatenate([full((first,), 0.0), values["initial_seasonal"]], 0)
-        rest = full((n - 1, n - 1), 0.0)
-        return {
-            "T": T, "Z": seen, "R": np.eye(n)[:, :1], "Q": variance, "H": np.zeros((1, 1)), "a0": start,
-            "P0": Node(BlockDiagonal(), variance, rest),
-            "initial": ["known", "diffuse", *["diffuse"] * self.trend, *["known"] * self.m],
-        }  # fmt: skip
-
-
-def _zero_sum(name: str, scale: float, **given: Any) -> Node:
-    return ZeroSumNormal(name, scale, **given)
 
 
 class DynamicFactor(StateSpace):

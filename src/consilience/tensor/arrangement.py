@@ -36,26 +36,12 @@ from consilience.tensor.keywords import export
 def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
     """Axes in the given order, reversed for None.
 
-    Parameters
-    ----------
     x : ...
-    axes : sequence of int, optional
-        All axes in their new order; reversed by default.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    expand_dims : New axes of length 1 at the given positions of the result.
-    squeeze : Drop axes of length 1.
-    dimshuffle : Axes in the order of `pattern`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axes: All axes in their new order; reversed by default.
+    Returns: The same elements, with the axes so.
+    See expand_dims: New axes of length 1 at the given positions of the result.
+    See squeeze: Drop axes of length 1.
+    See dimshuffle: Axes in the order of `pattern`.
     >>> pt.permute_dims(pt.as_tensor([[1.0, 2.0]]), (1, 0)).eval().tolist()
     [[1.0], [2.0]]
     """
@@ -68,23 +54,10 @@ permute_dims = transpose
 def ravel(x: TensorLike) -> Node:
     """All elements along one axis, the last axis running fastest.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements in another shape.
-
-    See Also
-    --------
-    reshape : Another shape for the same elements.
-    flatten : The same elements with rank `ndim`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements in another shape.
+    See reshape: Another shape for the same elements.
+    See flatten: The same elements with rank `ndim`.
     >>> pt.ravel([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
@@ -94,27 +67,13 @@ def ravel(x: TensorLike) -> Node:
 def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     """Axes of length 1, in front or (unless `left`) behind, until the rank is n.
 
-    Parameters
-    ----------
     arry : ...
-    n : int, default 1
-        Rank that is reached at least.
+    n: Rank that is reached at least.
     left : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, of at least that rank.
-
-    See Also
-    --------
-    atleast_1d : A number as a vector of length 1.
-    atleast_2d : Leading axes of length 1 until the rank is 2.
-    atleast_3d : At least three axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements, of at least that rank.
+    See atleast_1d: A number as a vector of length 1.
+    See atleast_2d: Leading axes of length 1 until the rank is 2.
+    See atleast_3d: At least three axes.
     >>> pt.atleast_Nd([1.0, 2.0], n=2).eval().tolist()
     [[1.0, 2.0]]
     """
@@ -126,27 +85,13 @@ def atleast_Nd(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
 def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
     """A number as a vector of length 1; other tensors as they are.
 
-    Parameters
-    ----------
     arry : ...
-    n : int, default 1
-        Rank that is reached at least.
+    n: Rank that is reached at least.
     left : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, of at least that rank.
-
-    See Also
-    --------
-    atleast_2d : Leading axes of length 1 until the rank is 2.
-    atleast_3d : At least three axes.
-    atleast_Nd : Axes of length 1 until the rank is n.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements, of at least that rank.
+    See atleast_2d: Leading axes of length 1 until the rank is 2.
+    See atleast_3d: At least three axes.
+    See atleast_Nd: Axes of length 1 until the rank is n.
     >>> pt.atleast_1d(3.0).eval().tolist()
     [3.0]
     """
@@ -156,27 +101,13 @@ def atleast_1d(arry: TensorLike, *, n: int = 1, left: bool = True) -> Node:
 def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
     """Leading axes of length 1 until the rank is 2.
 
-    Parameters
-    ----------
     arry : ...
-    n : int, default 2
-        Rank that is reached at least.
+    n: Rank that is reached at least.
     left : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, of at least that rank.
-
-    See Also
-    --------
-    atleast_3d : At least three axes.
-    atleast_Nd : Axes of length 1 until the rank is n.
-    atleast_1d : A number as a vector of length 1.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements, of at least that rank.
+    See atleast_3d: At least three axes.
+    See atleast_Nd: Axes of length 1 until the rank is n.
+    See atleast_1d: A number as a vector of length 1.
     >>> pt.atleast_2d([1.0, 2.0]).eval().tolist()
     [[1.0, 2.0]]
     """
@@ -186,27 +117,13 @@ def atleast_2d(arry: TensorLike, *, n: int = 2, left: bool = True) -> Node:
 def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
     """Leading axes of length 1 until the rank is 3 (NumPy puts a vector in the middle).
 
-    Parameters
-    ----------
     arry : ...
-    n : int, default 3
-        Rank that is reached at least.
+    n: Rank that is reached at least.
     left : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, of at least that rank.
-
-    See Also
-    --------
-    atleast_Nd : Axes of length 1 until the rank is n.
-    atleast_1d : A number as a vector of length 1.
-    atleast_2d : Leading axes of length 1 until the rank is 2.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements, of at least that rank.
+    See atleast_Nd: Axes of length 1 until the rank is n.
+    See atleast_1d: A number as a vector of length 1.
+    See atleast_2d: Leading axes of length 1 until the rank is 2.
     >>> pt.atleast_3d([1.0, 2.0]).eval().tolist()
     [[[1.0, 2.0]]]
     """
@@ -216,26 +133,12 @@ def atleast_3d(arry: TensorLike, *, n: int = 3, left: bool = True) -> Node:
 def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
     """New axes of length 1 in front.
 
-    Parameters
-    ----------
     t : ...
-    n_ones : int, default 1
-        Number of new axes of length 1.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    shape_padright : New axes of length 1 behind.
-    expand_dims : New axes of length 1 at the given positions of the result.
-    shape_padaxis : A new axis of length 1 at a position of the result.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    n_ones: Number of new axes of length 1.
+    Returns: The same elements, with the axes so.
+    See shape_padright: New axes of length 1 behind.
+    See expand_dims: New axes of length 1 at the given positions of the result.
+    See shape_padaxis: A new axis of length 1 at a position of the result.
     >>> pt.shape_padleft(pt.as_tensor([1.0, 2.0])).eval().tolist()
     [[1.0, 2.0]]
     """
@@ -245,26 +148,12 @@ def shape_padleft(t: TensorLike, n_ones: int = 1) -> Node:
 def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
     """New axes of length 1 behind.
 
-    Parameters
-    ----------
     t : ...
-    n_ones : int, default 1
-        Number of new axes of length 1.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    expand_dims : New axes of length 1 at the given positions of the result.
-    shape_padaxis : A new axis of length 1 at a position of the result.
-    shape_padleft : New axes of length 1 in front.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    n_ones: Number of new axes of length 1.
+    Returns: The same elements, with the axes so.
+    See expand_dims: New axes of length 1 at the given positions of the result.
+    See shape_padaxis: A new axis of length 1 at a position of the result.
+    See shape_padleft: New axes of length 1 in front.
     >>> pt.shape_padright(pt.as_tensor([1.0, 2.0])).eval().tolist()
     [[1.0], [2.0]]
     """
@@ -274,24 +163,11 @@ def shape_padright(t: TensorLike, n_ones: int = 1) -> Node:
 def shape_padaxis(t: TensorLike, axis: int) -> Node:
     """A new axis of length 1 at a position of the result.
 
-    Parameters
-    ----------
     t, axis (new) : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same elements, with the axes so.
-
-    See Also
-    --------
-    shape_padleft : New axes of length 1 in front.
-    shape_padright : New axes of length 1 behind.
-    expand_dims : New axes of length 1 at the given positions of the result.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same elements, with the axes so.
+    See shape_padleft: New axes of length 1 in front.
+    See shape_padright: New axes of length 1 behind.
+    See expand_dims: New axes of length 1 at the given positions of the result.
     >>> pt.shape_padaxis(pt.as_tensor([1.0, 2.0]), 1).eval().tolist()
     [[1.0], [2.0]]
     """
@@ -301,24 +177,10 @@ def shape_padaxis(t: TensorLike, axis: int) -> Node:
 def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
     """The order of elements reversed along `axis` (all axes for None).
 
-    Parameters
-    ----------
-    arr : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists.
+    arr: Tensor, or what becomes one: an array, a number, nested lists.
     axis : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument, in another order.
-
-    See Also
-    --------
-    roll : Elements moved on by `shift` places along `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of the argument, in another order.
+    See roll: Elements moved on by `shift` places along `axis`.
     >>> pt.flip([1.0, 2.0, 3.0]).eval().tolist()
     [3.0, 2.0, 1.0]
     """
@@ -330,26 +192,11 @@ def flip(arr: TensorLike, axis: int | Sequence[int] | None = None) -> Node:
 def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> Node:
     """Elements moved on by `shift` places along `axis`, from the end to the beginning; None rolls all as one axis.
 
-    Parameters
-    ----------
     x : ...
-    shift : object
-        Number of places; elements that leave at one end come in at the other.
-    axis : int or sequence of int, optional
-        Axis or axes to work along, counted from the end if negative; None for the flattened tensor.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument, in another order.
-
-    See Also
-    --------
-    flip : The order of elements reversed along `axis` (all axes for None).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    shift: Number of places; elements that leave at one end come in at the other.
+    axis: Axis or axes to work along, counted from the end if negative; None for the flattened tensor.
+    Returns: Of the shape of the argument, in another order.
+    See flip: The order of elements reversed along `axis` (all axes for None).
     >>> pt.roll([1.0, 2.0, 3.0], 1).eval().tolist()
     [3.0, 1.0, 2.0]
     """
@@ -368,27 +215,12 @@ def roll(x: TensorLike, shift: Any, axis: int | Sequence[int] | None = None) -> 
 def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> Node:
     """`n_axes` neighbouring axes (all that follow for None) as one; 0 axes become a new one of length 1.
 
-    Parameters
-    ----------
     x : ...
-    start_axis : int, default 0
-        First of the axes to join.
-    n_axes : int, optional
-        How many are joined; all behind it by default.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements in another shape.
-
-    See Also
-    --------
-    split_dims : One axis as several.
-    reshape : Another shape for the same elements.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    start_axis: First of the axes to join.
+    n_axes: How many are joined; all behind it by default.
+    Returns: The same elements in another shape.
+    See split_dims: One axis as several.
+    See reshape: Another shape for the same elements.
     >>> pt.join_dims(pt.zeros((2, 3)), 0, 2).eval().tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
@@ -404,25 +236,11 @@ def join_dims(x: TensorLike, start_axis: int = 0, n_axes: int | None = None) -> 
 def split_dims(x: TensorLike, shape: object, axis: int = 0) -> Node:
     """One axis as several, of the lengths `shape`; one of them may be -1.
 
-    Parameters
-    ----------
     x, shape : ...
-    axis : int, default 0
-        Axis that is split, counted from the end if negative.
-
-    Returns
-    -------
-    TensorVariable
-        The same elements in another shape.
-
-    See Also
-    --------
-    reshape : Another shape for the same elements.
-    join_dims : `n_axes` neighbouring axes (all that follow for None) as one.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axis: Axis that is split, counted from the end if negative.
+    Returns: The same elements in another shape.
+    See reshape: Another shape for the same elements.
+    See join_dims: `n_axes` neighbouring axes (all that follow for None) as one.
     >>> pt.split_dims(pt.arange(6), axis=0, shape=(2, 3)).eval().tolist()
     [[0, 1, 2], [3, 4, 5]]
     """
@@ -437,24 +255,10 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
 
     Lengths known to be others are a ShapeError at once, those that turn out others when the function is called.
 
-    Parameters
-    ----------
     x : ...
-    shape : sequence or object
-        Lengths of the axes.
-
-    Returns
-    -------
-    TensorVariable
-        The same tensor with what is promised of its lengths.
-
-    See Also
-    --------
-    shape : Lengths of all axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    shape (sequence or object): Lengths of the axes.
+    Returns: The same tensor with what is promised of its lengths.
+    See shape: Lengths of all axes.
     >>> pt.specify_shape(pt.as_tensor([1.0, 2.0]), (2,)).eval().tolist()
     [1.0, 2.0]
     """
@@ -482,24 +286,10 @@ def specify_shape(x: TensorLike, shape: Sequence[object] | object) -> Node:
 def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
     """`x` with length 1 promised on the given axes, which then stretch in broadcasting.
 
-    Parameters
-    ----------
     x : ...
-    *axes : int
-        Axes of length 1.
-
-    Returns
-    -------
-    TensorVariable
-        The same tensor with what is promised of its lengths.
-
-    See Also
-    --------
-    specify_shape : `x` with lengths that are promised.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *axes: Axes of length 1.
+    Returns: The same tensor with what is promised of its lengths.
+    See specify_shape: `x` with lengths that are promised.
     >>> pt.specify_broadcastable(pt.as_tensor([[1.0, 2.0]]), 0).eval().tolist()
     [[1.0, 2.0]]
     """
@@ -511,30 +301,12 @@ def specify_broadcastable(x: TensorLike, *axes: int) -> Node:
 def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
     """`x` with axes broadcast whose length, 1 or that of the result, is known at run time only.
 
-    Parameters
-    ----------
     x : ...
-    axes : mapping
-        Axis of x -> its length in the result: an integer, a symbolic length or an integer scalar, such as `y.shape[0]`.
-        Where x has length 1 its elements are repeated, and derivatives sum over the axis.
-
-    Returns
-    -------
-    TensorVariable
-        A tensor whose axes broadcast.
-
-    Raises
-    ------
-    ShapeError
-        For any other length, at run time where it is not known before.
-
-    See Also
-    --------
-    broadcast_to : To a known shape.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axes (mapping): Axis of x -> its length in the result: an integer, a symbolic length or an integer scalar, such as
+        `y.shape[0]`. Where x has length 1 its elements are repeated, and derivatives sum over the axis.
+    Returns: A tensor whose axes broadcast.
+    Raises ShapeError: For any other length, at run time where it is not known before.
+    See broadcast_to: To a known shape.
     >>> x = pt.dvector("x")
     >>> pt.broadcast_dynamic(x, {0: 3}).eval({x: [2.0]}).tolist()
     [2.0, 2.0, 2.0]
@@ -561,26 +333,11 @@ def broadcast_dynamic(x: TensorLike, axes: Mapping[int, object]) -> Node:
 def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node | int, ...]:
     """The common shape to which tensors broadcast: integers where static, else int64 scalars.
 
-    Parameters
-    ----------
-    *arrays : TensorLike
-        The arrays, in order.
-    arrays_are_shapes : bool, default False
-        Whether shapes are given in place of tensors.
-
-    Returns
-    -------
-    tuple of TensorVariable or int
-        A length per axis.
-
-    See Also
-    --------
-    broadcast_to : `x` repeated to a shape.
-    broadcast_arrays : All values at their common broadcast shape.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *arrays (TensorLike): The arrays, in order.
+    arrays_are_shapes: Whether shapes are given in place of tensors.
+    Returns: A length per axis.
+    See broadcast_to: `x` repeated to a shape.
+    See broadcast_arrays: All values at their common broadcast shape.
     >>> pt.broadcast_shape(pt.zeros((2, 1)), pt.zeros((3,)))
     (2, 3)
     """
@@ -592,24 +349,10 @@ def broadcast_shape(*arrays: Any, arrays_are_shapes: bool = False) -> tuple[Node
 def is_flat(var: Node, ndim: int = 1) -> bool:
     """Whether a tensor has rank `ndim`.
 
-    Parameters
-    ----------
-    var : TensorVariable
-        The expression.
+    var: The expression.
     ndim : ...
-
-    Returns
-    -------
-    bool
-        Whether it has.
-
-    See Also
-    --------
-    get_vector_length : The static length of a vector.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Whether it has.
+    See get_vector_length: The static length of a vector.
     >>> pt.is_flat(pt.dvector("x"))
     True
     """
@@ -619,22 +362,9 @@ def is_flat(var: Node, ndim: int = 1) -> bool:
 def get_vector_length(v: TensorLike) -> int:
     """The static length of a vector.
 
-    Parameters
-    ----------
     v : ...
-
-    Returns
-    -------
-    int
-        The length; ShapeError where it is not known.
-
-    See Also
-    --------
-    is_flat : Whether a tensor has rank `ndim`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The length; ShapeError where it is not known.
+    See is_flat: Whether a tensor has rank `ndim`.
     >>> pt.get_vector_length(pt.zeros((3,)))
     3
     """

@@ -18,32 +18,12 @@ from consilience.tensor.keywords import export
 def switch_case(index: TensorLike, *branches: TensorLike) -> Node:
     """The branch number `index`, counted from zero; the first or the last one for an index beyond them.
 
-    Parameters
-    ----------
-    index : TensorLike
-        Integer scalar.
-    *branches : TensorLike
-        Expressions of one type; those not chosen are not computed.
-
-    Returns
-    -------
-    TensorVariable
-        Of the common type of the branches.
-
-    Raises
-    ------
-    GraphError
-        Without branches or where the index is no scalar.
-    DtypeError
-        Where it is no integer.
-
-    See Also
-    --------
-    cond : One of two.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    index: Integer scalar.
+    *branches: Expressions of one type; those not chosen are not computed.
+    Returns: Of the common type of the branches.
+    Raises GraphError: Without branches or where the index is no scalar.
+    Raises DtypeError: Where it is no integer.
+    See cond: One of two.
     >>> i = pt.lscalar("i")
     >>> pt.switch_case(i, 10.0, 20.0, 30.0).eval({i: 1}).item()
     20.0

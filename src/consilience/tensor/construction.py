@@ -39,29 +39,14 @@ def constant(
 ) -> Node:
     """A fixed array; equal arrays are one node.
 
-    Parameters
-    ----------
-    x : array_like
-        Tensor, or what becomes one: an array, a number, nested lists.
+    x: Tensor, or what becomes one: an array, a number, nested lists.
     name : ...
-    ndim : int, optional
-        The rank: axes of length 1 are put before the others, or left out there.
+    ndim: The rank: axes of length 1 are put before the others, or left out there.
     dtype : ...
-
-    Returns
-    -------
-    TensorVariable
-        A constant, which compilation computes with.
-
-    See Also
-    --------
-    tensor : A function input.
-    cast : `x` with another element type.
-    as_tensor : A node for any array.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A constant, which compilation computes with.
+    See tensor: A function input.
+    See cast: `x` with another element type.
+    See as_tensor: A node for any array.
     >>> pt.constant(3.0).eval().item()
     3.0
     """
@@ -78,29 +63,14 @@ def as_tensor_variable(
 ) -> Node:
     """A node for any array, number, node or nested list of these.
 
-    Parameters
-    ----------
     x, name : ...
-    ndim : int, optional
-        The rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones.
+    ndim: The rank: axes of length 1 are put before the others, or left out there; ShapeError for longer ones.
     dtype : ...
-    allow_xtensor_conversion : bool, default False
-        Whether a tensor with named dims loses them; TypeError for one otherwise.
-
-    Returns
-    -------
-    TensorVariable
-        A tensor; a tensor itself where nothing is to be done.
-
-    See Also
-    --------
-    constant : A fixed array.
-    tensor : A function input.
-    cast : `x` with another element type.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    allow_xtensor_conversion: Whether a tensor with named dims loses them; TypeError for one otherwise.
+    Returns: A tensor; a tensor itself where nothing is to be done.
+    See constant: A fixed array.
+    See tensor: A function input.
+    See cast: `x` with another element type.
     >>> (pt.as_tensor([1.0, 2.0]) * 2).eval().tolist()
     [2.0, 4.0]
     """
@@ -121,24 +91,10 @@ def _checked(node: Node, name: str | None, ndim: int | None) -> Node:
 def key(seed: int) -> Node:
     """A random key: the start of a stream of random numbers, fixed by an integer seed.
 
-    Parameters
-    ----------
-    seed : int
-        Integer.
-
-    Returns
-    -------
-    TensorVariable
-        A scalar of dtype "key", for `rng=` of `pt.random`.
-
-    See Also
-    --------
-    random.split : Several independent keys from one.
-    random.fold_in : A new key from a key and an integer.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    seed: Integer.
+    Returns: A scalar of dtype "key", for `rng=` of `pt.random`.
+    See random.split: Several independent keys from one.
+    See random.fold_in: A new key from a key and an integer.
     >>> draw = pt.random.normal(rng=pt.key(1))
     >>> draw.eval() == draw.eval()
     np.True_
@@ -149,23 +105,10 @@ def key(seed: int) -> Node:
 def zeros(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Zeros of a shape.
 
-    Parameters
-    ----------
     shape, dtype (floatX) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of that shape, `config.floatX` unless a dtype is given.
-
-    See Also
-    --------
-    ones_like : Ones with the shape and (unless given) dtype of a tensor.
-    ones : Ones of a shape.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of that shape, `config.floatX` unless a dtype is given.
+    See ones_like: Ones with the shape and (unless given) dtype of a tensor.
+    See ones: Ones of a shape.
     >>> pt.empty((2, 2)).eval().tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
@@ -178,23 +121,10 @@ empty = zeros
 def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones of a shape.
 
-    Parameters
-    ----------
     shape, dtype (floatX) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of that shape, `config.floatX` unless a dtype is given.
-
-    See Also
-    --------
-    empty : Zeros of a shape.
-    ones_like : Ones with the shape and (unless given) dtype of a tensor.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of that shape, `config.floatX` unless a dtype is given.
+    See empty: Zeros of a shape.
+    See ones_like: Ones with the shape and (unless given) dtype of a tensor.
     >>> pt.ones((2,)).eval().tolist()
     [1.0, 1.0]
     """
@@ -204,27 +134,12 @@ def ones(shape: object, dtype: npt.DTypeLike | None = None) -> Node:
 def alloc(value: TensorLike, *shape: object) -> Node:
     """`value` repeated to the lengths that follow it.
 
-    Parameters
-    ----------
-    value : TensorLike
-        Value that is repeated.
-    *shape : int or sequence of int
-        Lengths.
-
-    Returns
-    -------
-    TensorVariable
-        Of that shape, and of the dtype of the value unless one is given.
-
-    See Also
-    --------
-    fill : Values at the shape of another tensor.
-    full_like : `fill_value` with the shape and (unless given) dtype of a.
-    full : A tensor of one repeated value.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    value: Value that is repeated.
+    *shape (int or sequence of int): Lengths.
+    Returns: Of that shape, and of the dtype of the value unless one is given.
+    See fill: Values at the shape of another tensor.
+    See full_like: `fill_value` with the shape and (unless given) dtype of a.
+    See full: A tensor of one repeated value.
     >>> pt.alloc(1.5, 2, 2).eval().tolist()
     [[1.5, 1.5], [1.5, 1.5]]
     """
@@ -234,29 +149,13 @@ def alloc(value: TensorLike, *shape: object) -> Node:
 def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
     """Zeros with the shape and (unless given) dtype of a tensor.
 
-    Parameters
-    ----------
-    model : TensorLike
-        Tensor whose shape is taken.
-    dtype : dtype, optional
-        Element type of the result; that of the tensor by default.
-    opt : bool, default False
-        Taken for PyTensor's sake and without effect.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    full_like : `fill_value` with the shape and (unless given) dtype of a.
-    empty_like : Zeros with the shape and (unless given) dtype of a tensor.
-    ones_like : Ones with the shape and (unless given) dtype of a tensor.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    model: Tensor whose shape is taken.
+    dtype: Element type of the result; that of the tensor by default.
+    opt: Taken for PyTensor's sake and without effect.
+    Returns: Of the shape of the argument.
+    See full_like: `fill_value` with the shape and (unless given) dtype of a.
+    See empty_like: Zeros with the shape and (unless given) dtype of a tensor.
+    See ones_like: Ones with the shape and (unless given) dtype of a tensor.
     >>> pt.zeros_like([3.0, 4.0]).eval().tolist()
     [0.0, 0.0]
     """
@@ -266,27 +165,12 @@ def zeros_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool 
 def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Zeros with the shape and (unless given) dtype of a tensor.
 
-    Parameters
-    ----------
-    prototype : TensorLike
-        Tensor whose shape is taken.
-    dtype : dtype, optional
-        Element type of the result; that of the tensor by default.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    ones_like : Ones with the shape and (unless given) dtype of a tensor.
-    zeros_like : Zeros with the shape and (unless given) dtype of a tensor.
-    full_like : `fill_value` with the shape and (unless given) dtype of a.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    prototype: Tensor whose shape is taken.
+    dtype: Element type of the result; that of the tensor by default.
+    Returns: Of the shape of the argument.
+    See ones_like: Ones with the shape and (unless given) dtype of a tensor.
+    See zeros_like: Zeros with the shape and (unless given) dtype of a tensor.
+    See full_like: `fill_value` with the shape and (unless given) dtype of a.
     >>> pt.empty_like([1.0, 2.0]).eval().tolist()
     [0.0, 0.0]
     """
@@ -296,28 +180,12 @@ def empty_like(prototype: TensorLike, dtype: npt.DTypeLike | None = None) -> Nod
 def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool = False) -> Node:
     """Ones with the shape and (unless given) dtype of a tensor.
 
-    Parameters
-    ----------
-    model : TensorLike
-        Tensor whose shape is taken.
-    dtype : dtype, optional
-        Element type of the result; that of the tensor by default.
-    opt : bool, default False
-        Taken for PyTensor's sake and without effect.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    ones : Ones of a shape.
-    empty : Zeros of a shape.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    model: Tensor whose shape is taken.
+    dtype: Element type of the result; that of the tensor by default.
+    opt: Taken for PyTensor's sake and without effect.
+    Returns: Of the shape of the argument.
+    See ones: Ones of a shape.
+    See empty: Zeros of a shape.
     >>> pt.ones_like([3.0, 4.0]).eval().tolist()
     [1.0, 1.0]
     """
@@ -327,25 +195,11 @@ def ones_like(model: TensorLike, dtype: npt.DTypeLike | None = None, opt: bool =
 def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones on the main diagonal and zeros elsewhere, with the shape and (unless given) dtype of a matrix.
 
-    Parameters
-    ----------
     x : ...
-    dtype : dtype, optional
-        Element type of the result; that of the matrix by default.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    eye : Ones where column - row equals `k`.
-    tri : Ones on and below diagonal `k`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    dtype: Element type of the result; that of the matrix by default.
+    Returns: Of the shape of the argument.
+    See eye: Ones where column - row equals `k`.
+    See tri: Ones on and below diagonal `k`.
     >>> pt.identity_like([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -359,27 +213,12 @@ def identity_like(x: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
 def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | None = None) -> Node:
     """Ones on and below diagonal `k`, zeros above it: N rows and M columns (N for None).
 
-    Parameters
-    ----------
-    N : object
-        Number of rows.
-    M : object, optional
-        Number of columns; as many as rows by default.
+    N: Number of rows.
+    M: Number of columns; as many as rows by default.
     k, dtype (floatX) : ...
-
-    Returns
-    -------
-    TensorVariable
-        A matrix, `config.floatX` unless a dtype is given.
-
-    See Also
-    --------
-    identity_like : Ones on the main diagonal and zeros elsewhere.
-    eye : Ones where column - row equals `k`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A matrix, `config.floatX` unless a dtype is given.
+    See identity_like: Ones on the main diagonal and zeros elsewhere.
+    See eye: Ones where column - row equals `k`.
     >>> pt.tri(2).eval().tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
@@ -390,26 +229,11 @@ def tri(N: object, M: object | None = None, k: int = 0, dtype: npt.DTypeLike | N
 def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and below diagonal `k` of n x m matrices (n x n for None).
 
-    Parameters
-    ----------
-    n : object
-        Number of rows.
+    n: Number of rows.
     k : ...
-    m : object, optional
-        Number of columns; as many as rows by default.
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Two vectors of int64, which index a matrix together.
-
-    See Also
-    --------
-    meshgrid : Coordinate tensors of a grid from its axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    m: Number of columns; as many as rows by default.
+    Returns: Two vectors of int64, which index a matrix together.
+    See meshgrid: Coordinate tensors of a grid from its axes.
     >>> [x.eval().tolist() for x in pt.tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
     """
@@ -423,28 +247,13 @@ def tril_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
 def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, Node]:
     """Rows and columns of the elements on and above diagonal `k` of n x m matrices (n x n for None).
 
-    Parameters
-    ----------
-    n : object
-        Number of rows.
+    n: Number of rows.
     k : ...
-    m : object, optional
-        Number of columns; as many as rows by default.
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Two vectors of int64, which index a matrix together.
-
-    See Also
-    --------
-    tril_indices_from : `tril_indices` for the shape of a matrix.
-    triu_indices_from : `triu_indices` for the shape of a matrix.
-    tril_indices : Positions on and below a diagonal.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    m: Number of columns; as many as rows by default.
+    Returns: Two vectors of int64, which index a matrix together.
+    See tril_indices_from: `tril_indices` for the shape of a matrix.
+    See triu_indices_from: `triu_indices` for the shape of a matrix.
+    See tril_indices: Positions on and below a diagonal.
     >>> [x.eval().tolist() for x in pt.triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
     """
@@ -458,24 +267,11 @@ def triu_indices(n: object, k: int = 0, m: object | None = None) -> tuple[Node, 
 def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     """`tril_indices` for the shape of a matrix.
 
-    Parameters
-    ----------
     a, k : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Two vectors of int64, which index a matrix together.
-
-    See Also
-    --------
-    triu_indices_from : `triu_indices` for the shape of a matrix.
-    tril_indices : Positions on and below a diagonal.
-    triu_indices : Positions on and above a diagonal.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Two vectors of int64, which index a matrix together.
+    See triu_indices_from: `triu_indices` for the shape of a matrix.
+    See tril_indices: Positions on and below a diagonal.
+    See triu_indices: Positions on and above a diagonal.
     >>> [x.eval().tolist() for x in pt.tril_indices_from(pt.zeros((2, 2)))]
     [[0, 1, 1], [0, 0, 1]]
     """
@@ -486,24 +282,11 @@ def tril_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
 def triu_indices_from(a: TensorLike, k: int = 0) -> tuple[Node, Node]:
     """`triu_indices` for the shape of a matrix.
 
-    Parameters
-    ----------
     a, k : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Two vectors of int64, which index a matrix together.
-
-    See Also
-    --------
-    tril_indices : Positions on and below a diagonal.
-    triu_indices : Positions on and above a diagonal.
-    tril_indices_from : `tril_indices` for the shape of a matrix.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Two vectors of int64, which index a matrix together.
+    See tril_indices: Positions on and below a diagonal.
+    See triu_indices: Positions on and above a diagonal.
+    See tril_indices_from: `tril_indices` for the shape of a matrix.
     >>> [x.eval().tolist() for x in pt.triu_indices_from(pt.zeros((2, 2)))]
     [[0, 0, 1], [0, 1, 1]]
     """
@@ -521,23 +304,9 @@ def _lengths(a: TensorLike, name: str) -> tuple[object, object]:
 def floatX(X: TensorLike) -> Any:  # PyMC's name
     """An expression or array as floats of `config.floatX`; expressions stay expressions, all else is an array.
 
-    Parameters
-    ----------
-    X : TensorLike
-        Array, or a tree of them.
-
-    Returns
-    -------
-    object
-        A tensor of a tensor, an array of anything else.
-
-    See Also
-    --------
-    intX : An expression or an array as int64.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    X: Array, or a tree of them.
+    Returns: A tensor of a tensor, an array of anything else.
+    See intX: An expression or an array as int64.
     >>> pm.floatX([1, 2]).dtype.name
     'float64'
     """

@@ -34,29 +34,13 @@ def bincount(
 ) -> Node:
     """How often each integer 0, 1, … occurs in a vector, up to its greatest; with `weights` their sums.
 
-    Parameters
-    ----------
     x : ...
-    weights : TensorLike, optional
-        Weight of each element.
-    minlength : TensorLike, optional
-        A length that the result has at least.
-    assert_nonneg : bool, default False
-        Changes nothing: negative integers always make the function raise OutOfBoundsError.
-
-    Returns
-    -------
-    TensorVariable
-        A vector of int64, or of the dtype of the weights.
-
-    See Also
-    --------
-    histogram : How many elements lie in each interval (int64).
-    unique : The different elements in ascending order.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    weights: Weight of each element.
+    minlength: A length that the result has at least.
+    assert_nonneg: Changes nothing: negative integers always make the function raise OutOfBoundsError.
+    Returns: A vector of int64, or of the dtype of the weights.
+    See histogram: How many elements lie in each interval (int64).
+    See unique: The different elements in ascending order.
     >>> pt.bincount([0, 1, 1, 3]).eval().tolist()
     [1, 2, 0, 1]
     """
@@ -77,29 +61,14 @@ def bincount(
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Node:
     """The number of the interval in which each element lies (int64): i where bins[i - 1] <= x < bins[i].
 
-    Parameters
-    ----------
     x : ...
-    bins : TensorLike
-        A vector that ascends or descends, else the function raises AssertionError; 0 and its length stand for what lies
-        outside. Of a descending one, i where bins[i - 1] > x >= bins[i].
-    right : bool, default False
-        The other end belongs to an interval.
-
-    Returns
-    -------
-    TensorVariable
-        Numbers of intervals (int64), of the shape of `x`.
-
-    See Also
-    --------
-    searchsorted : Places in an ascending vector.
-    histogram_bin_edges : The ends of the intervals in which `histogram` counts.
-    histogram : How many elements lie in each interval (int64).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    bins: A vector that ascends or descends, else the function raises AssertionError; 0 and its length stand for what
+        lies outside. Of a descending one, i where bins[i - 1] > x >= bins[i].
+    right: The other end belongs to an interval.
+    Returns: Numbers of intervals (int64), of the shape of `x`.
+    See searchsorted: Places in an ascending vector.
+    See histogram_bin_edges: The ends of the intervals in which `histogram` counts.
+    See histogram: How many elements lie in each interval (int64).
     >>> pt.digitize([0.5, 1.5], [0.0, 1.0, 2.0]).eval().tolist()
     [1, 2]
     """
@@ -118,30 +87,14 @@ def histogram_bin_edges(
 ) -> Node:
     """The ends of the intervals in which `histogram` counts: one more than there are intervals.
 
-    Parameters
-    ----------
     a : ...
-    bins : object, default 10
-        A number of intervals of equal width, or a vector of ascending ends.
-    range : tuple of (TensorLike, TensorLike), optional
-        Least and greatest edge.
-    weights : TensorLike, optional
-        Taken for NumPy's sake; ends do not depend on them.
-
-    Returns
-    -------
-    TensorVariable
-        A vector that ascends.
-
-    See Also
-    --------
-    histogram : How many elements lie in each interval (int64).
-    digitize : The number of the interval in which each element lies (int64).
-    searchsorted : Places in an ascending vector.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    bins: A number of intervals of equal width, or a vector of ascending ends.
+    range: Least and greatest edge.
+    weights: Taken for NumPy's sake; ends do not depend on them.
+    Returns: A vector that ascends.
+    See histogram: How many elements lie in each interval (int64).
+    See digitize: The number of the interval in which each element lies (int64).
+    See searchsorted: Places in an ascending vector.
     >>> pt.histogram_bin_edges([0.0, 1.0, 2.0], bins=2).eval().tolist()
     [0.0, 1.0, 2.0]
     """
@@ -159,31 +112,14 @@ def histogram(
 ) -> tuple[Node, Node]:
     """How many elements lie in each interval (int64), the last one closed on both sides, and the ends of the intervals.
 
-    Parameters
-    ----------
     a : ...
-    bins : object, default 10
-        A number of intervals of equal width, or a vector of ascending ends.
-    range : tuple of (TensorLike, TensorLike), optional
-        Least and greatest end for a number of intervals, those of the elements for None; a width of 0 becomes 1.
-    density : bool, optional
-        Divide by width and sum, so that the integral is 1.
-    weights : TensorLike, optional
-        Of the elements: their sums are given in place of counts, in their dtype.
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        The counts, or the density, and the ends.
-
-    See Also
-    --------
-    unique : The different elements in ascending order.
-    bincount : How often each integer occurs.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    bins: A number of intervals of equal width, or a vector of ascending ends.
+    range: Least and greatest end for a number of intervals, those of the elements for None; a width of 0 becomes 1.
+    density: Divide by width and sum, so that the integral is 1.
+    weights: Of the elements: their sums are given in place of counts, in their dtype.
+    Returns: The counts, or the density, and the ends.
+    See unique: The different elements in ascending order.
+    See bincount: How often each integer occurs.
     >>> [x.eval().tolist() for x in pt.histogram([0.0, 1.0, 2.0], bins=2)]
     [[1, 2], [0.0, 1.0, 2.0]]
     """
@@ -271,27 +207,11 @@ def _equal_interval(x: Node, edges: Node) -> tuple[Node, Node]:
 def to_one_hot(y: TensorLike, nb_class: object, dtype: npt.DTypeLike | None = None) -> Node:
     """Rows of zeros with a one at each of the classes y: a vector of n gives shape (n, nb_class).
 
-    Parameters
-    ----------
-    y : TensorLike
-        Integers from 0 to nb_class - 1; others make the function raise OutOfBoundsError.
-    nb_class : object
-        Number of classes.
-    dtype : dtype, optional
-        Of the result; `config.floatX` for None.
-
-    Returns
-    -------
-    TensorVariable
-        Of one more axis, of length `nb_class`.
-
-    See Also
-    --------
-    eye : Ones where column - row equals `k`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    y: Integers from 0 to nb_class - 1; others make the function raise OutOfBoundsError.
+    nb_class: Number of classes.
+    dtype: Of the result; `config.floatX` for None.
+    Returns: Of one more axis, of length `nb_class`.
+    See eye: Ones where column - row equals `k`.
     >>> pt.to_one_hot([0, 2], 3).eval().tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """

@@ -40,40 +40,19 @@ def grad(
 ) -> Any:
     """The derivative of a scalar expression with respect to one or several tensors.
 
-    Parameters
-    ----------
-    cost : TensorVariable or None
-        Scalar expression to differentiate.
-    wrt : Nodes
-        A float tensor or a sequence of them: inputs, shared variables, or expressions within.
-    consider_constant : Nodes, optional
-        Expressions that derivatives do not pass.
-    disconnected_inputs : str, default 'raise'
-        For tensors the cost does not depend on: "raise" DisconnectedInputError, "warn", "ignore".
-    add_names : bool, default True
-        Whether derivatives of named tensors are named, as (dcost/dx).
-    known_grads : mapping of TensorVariable to TensorLike, optional
-        Expression -> derivative with respect to it, which counts in place of the cost's.
-    return_disconnected : str or None, default 'zero'
-        What stands for those: "zero", or "none" for None.
-    null_gradients : str, default 'raise'
-        "raise": NullTypeGradError where a derivative was declared undefined.
-
-    Returns
-    -------
-    object
-        An expression of the shape of `wrt`, or a list (for a tuple: a tuple) of them. For a sparse variable, a sparse
-        one of the derivatives with respect to its entries.
-
-    See Also
-    --------
-    jacobian : Derivative of every element.
-    hessian : Second derivatives of a scalar with respect to each tensor by itself.
-    value_and_grad : The cost and its derivative.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    cost (TensorVariable or None): Scalar expression to differentiate.
+    wrt: A float tensor or a sequence of them: inputs, shared variables, or expressions within.
+    consider_constant: Expressions that derivatives do not pass.
+    disconnected_inputs: For tensors the cost does not depend on: "raise" DisconnectedInputError, "warn", "ignore".
+    add_names: Whether derivatives of named tensors are named, as (dcost/dx).
+    known_grads: Expression -> derivative with respect to it, which counts in place of the cost's.
+    return_disconnected (str or None): What stands for those: "zero", or "none" for None.
+    null_gradients: "raise": NullTypeGradError where a derivative was declared undefined.
+    Returns: An expression of the shape of `wrt`, or a list (for a tuple: a tuple) of them. For a sparse variable, a
+        sparse one of the derivatives with respect to its entries.
+    See jacobian: Derivative of every element.
+    See hessian: Second derivatives of a scalar with respect to each tensor by itself.
+    See value_and_grad: The cost and its derivative.
     >>> x = pt.dscalar("x")
     >>> pt.grad(x**3, x).eval({x: 2.0}).item()
     12.0
@@ -204,24 +183,11 @@ gradient = grad
 def value_and_grad(cost: Node, wrt: Nodes) -> tuple[Node, Any]:
     """The cost and its derivative; they share everything because equal expressions are one.
 
-    Parameters
-    ----------
     cost, wrt : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, object)
-        The cost, and the derivative in the form of `wrt`.
-
-    See Also
-    --------
-    grad : Derivative of a scalar with respect to one or several tensors.
-    jacobian : Derivative of every element.
-    hessian : Second derivatives of a scalar with respect to each tensor by itself.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The cost, and the derivative in the form of `wrt`.
+    See grad: Derivative of a scalar with respect to one or several tensors.
+    See jacobian: Derivative of every element.
+    See hessian: Second derivatives of a scalar with respect to each tensor by itself.
     >>> x = pt.dscalar("x")
     >>> [y.eval({x: 2.0}).item() for y in pt.value_and_grad(x**3, x)]
     [8.0, 12.0]
@@ -253,32 +219,15 @@ def jacobian(
 ) -> Any:
     """Derivative of every element: shape (*expression.shape, *wrt.shape), one for each tensor of `wrt`.
 
-    Parameters
-    ----------
-    expression : TensorVariable
-        The expression, or several.
+    expression: The expression, or several.
     wrt : ...
-    consider_constant : Nodes, optional
-        As for `grad`.
-    disconnected_inputs : str, default 'raise'
-        As for `grad`.
-    vectorize : bool, default False
-        Accepted; all rows are always computed together.
-
-    Returns
-    -------
-    object
-        In the form of `wrt`.
-
-    See Also
-    --------
-    hessian : Second derivatives of a scalar with respect to each tensor by itself.
-    value_and_grad : The cost and its derivative.
-    grad : Derivative of a scalar with respect to one or several tensors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    consider_constant: As for `grad`.
+    disconnected_inputs: As for `grad`.
+    vectorize: Accepted; all rows are always computed together.
+    Returns: In the form of `wrt`.
+    See hessian: Second derivatives of a scalar with respect to each tensor by itself.
+    See value_and_grad: The cost and its derivative.
+    See grad: Derivative of a scalar with respect to one or several tensors.
     >>> x = pt.dvector("x")
     >>> pt.jacobian(x**2, x).eval({x: [1.0, 2.0]}).tolist()
     [[2.0, 0.0], [0.0, 4.0]]
@@ -292,28 +241,13 @@ def jacobian(
 def hessian(cost: Node, wrt: Nodes, consider_constant: Nodes | None = None, disconnected_inputs: str = "raise") -> Any:
     """Second derivatives of a scalar with respect to each tensor by itself: shape (*wrt.shape, *wrt.shape).
 
-    Parameters
-    ----------
     cost, wrt : ...
-    consider_constant : Nodes, optional
-        As for `grad`.
-    disconnected_inputs : str, default 'raise'
-        As for `grad`.
-
-    Returns
-    -------
-    object
-        In the form of `wrt`.
-
-    See Also
-    --------
-    value_and_grad : The cost and its derivative.
-    grad : Derivative of a scalar with respect to one or several tensors.
-    jacobian : Derivative of every element.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    consider_constant: As for `grad`.
+    disconnected_inputs: As for `grad`.
+    Returns: In the form of `wrt`.
+    See value_and_grad: The cost and its derivative.
+    See grad: Derivative of a scalar with respect to one or several tensors.
+    See jacobian: Derivative of every element.
     >>> x = pt.dvector("x")
     >>> pt.hessian(pt.sum(x**3), x).eval({x: [1.0, 2.0]}).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
@@ -333,24 +267,11 @@ def hessian_vector_product(
 ) -> Any:
     """The Hessian of a scalar in all of `wrt` together times `p`, without the matrix.
 
-    Parameters
-    ----------
     cost, wrt : ...
-    p : TensorLike or sequence of TensorLike
-        A tensor like `wrt`, or one for each.
+    p: A tensor like `wrt`, or one for each.
     consider_constant, disconnected_inputs : ...
-
-    Returns
-    -------
-    object
-        In the form of `wrt`.
-
-    See Also
-    --------
-    hessian : The matrix itself.
-
-    Examples
-    --------
+    Returns: In the form of `wrt`.
+    See hessian: The matrix itself.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import hessian_vector_product
     >>> x = pt.dvector("x")
@@ -382,29 +303,15 @@ def pullback(
 ) -> Any:
     """Transposed Jacobian of `f` times cotangents: one result per variable in `wrt`, of its type.
 
-    Parameters
-    ----------
-    f : Nodes
-        Expression or expressions to differentiate.
+    f: Expression or expressions to differentiate.
     wrt : ...
-    cotangents : TensorLike or sequence of TensorLike
-        One per output of `f`, of its type.
+    cotangents: One per output of `f`, of its type.
     consider_constant, disconnected_inputs : ...
-    return_disconnected : str or None, default 'zero'
-        What stands for variables that `f` does not depend on: "zero", or "none" for None.
-
-    Returns
-    -------
-    object
-        In the form of `wrt`.
-
-    See Also
-    --------
-    pushforward : The Jacobian itself times vectors.
-    grad : Of a scalar.
-
-    Examples
-    --------
+    return_disconnected (str or None): What stands for variables that `f` does not depend on: "zero", or "none" for
+        None.
+    Returns: In the form of `wrt`.
+    See pushforward: The Jacobian itself times vectors.
+    See grad: Of a scalar.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import pullback
     >>> x = pt.dvector("x")
@@ -431,31 +338,14 @@ def pushforward(
 ) -> Any:
     """Jacobian of `f` by `wrt` times tangents: one result per output, of its type.
 
-    Parameters
-    ----------
-    f : Nodes
-        Expression or expressions to differentiate.
+    f: Expression or expressions to differentiate.
     wrt : ...
-    tangents : TensorLike or sequence of TensorLike
-        One per variable in `wrt`, of its type.
-    disconnected_outputs : str, default 'raise'
-        Outputs that depend on none of them: "raise" DisconnectedInputError, "warn" or "ignore".
-    return_disconnected : str or None, default 'zero'
-        What stands for those: "zero", or "none" for None.
-    use_op_pushforward : bool, default True
-        Accepted; there is one way to compute it.
-
-    Returns
-    -------
-    object
-        In the form of `f`.
-
-    See Also
-    --------
-    pullback : The transposed Jacobian.
-
-    Examples
-    --------
+    tangents: One per variable in `wrt`, of its type.
+    disconnected_outputs: Outputs that depend on none of them: "raise" DisconnectedInputError, "warn" or "ignore".
+    return_disconnected (str or None): What stands for those: "zero", or "none" for None.
+    use_op_pushforward: Accepted; there is one way to compute it.
+    Returns: In the form of `f`.
+    See pullback: The transposed Jacobian.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import pushforward
     >>> x = pt.dvector("x")
@@ -483,27 +373,13 @@ def Lop(
 ) -> Any:
     """The L-operator, `pullback` under its older name.
 
-    Parameters
-    ----------
-    f : Nodes
-        Expression or expressions to differentiate.
+    f: Expression or expressions to differentiate.
     wrt : ...
-    eval_points : TensorLike or sequence of TensorLike
-        The tangents or cotangents, one for each variable or expression.
+    eval_points: The tangents or cotangents, one for each variable or expression.
     consider_constant, disconnected_inputs : ...
-
-    Returns
-    -------
-    object
-        In the form of `wrt`.
-
-    See Also
-    --------
-    pullback : The same.
-    Rop : The Jacobian itself times vectors.
-
-    Examples
-    --------
+    Returns: In the form of `wrt`.
+    See pullback: The same.
+    See Rop: The Jacobian itself times vectors.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import Lop
     >>> x = pt.dvector("x")
@@ -523,32 +399,15 @@ def Rop(
 ) -> Any:
     """The R-operator, `pushforward` under its older name.
 
-    Parameters
-    ----------
-    f : Nodes
-        Expression or expressions to differentiate.
+    f: Expression or expressions to differentiate.
     wrt : ...
-    eval_points : TensorLike or sequence of TensorLike
-        The tangents or cotangents, one for each variable or expression.
-    disconnected_outputs : str, default 'raise'
-        What to do with results that depend on none of the variables.
-    return_disconnected : str or None, default 'zero'
-        Derivative by a variable that the result does not depend on: "zero" or "none".
-    use_op_rop_implementation : bool, default True
-        Taken for PyTensor's sake and without effect.
-
-    Returns
-    -------
-    object
-        In the form of `f`.
-
-    See Also
-    --------
-    pushforward : The same.
-    Lop : The transposed Jacobian.
-
-    Examples
-    --------
+    eval_points: The tangents or cotangents, one for each variable or expression.
+    disconnected_outputs: What to do with results that depend on none of the variables.
+    return_disconnected (str or None): Derivative by a variable that the result does not depend on: "zero" or "none".
+    use_op_rop_implementation: Taken for PyTensor's sake and without effect.
+    Returns: In the form of `f`.
+    See pushforward: The same.
+    See Lop: The transposed Jacobian.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import Rop
     >>> x = pt.dvector("x")
@@ -561,23 +420,11 @@ def Rop(
 def zero_grad(x: TensorLike) -> Node:
     """The value itself with zero derivative; unlike with `disconnected_grad` it counts as depending on `x`.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        The value, of the shape and dtype of `x`.
-
-    See Also
-    --------
-    disconnected_grad : Treated as a constant by derivatives.
-    grad_clip : With a derivative brought between two numbers.
-    grad_scale : With a derivative times a number.
-
-    Examples
-    --------
+    Returns: The value, of the shape and dtype of `x`.
+    See disconnected_grad: Treated as a constant by derivatives.
+    See grad_clip: With a derivative brought between two numbers.
+    See grad_scale: With a derivative times a number.
     >>> import consilience.tensor as pt
     >>> from consilience import gradient
     >>> x = pt.dscalar("x")
@@ -593,21 +440,9 @@ consider_constant = zero_grad
 def undefined_grad(x: TensorLike) -> Node:
     """The value itself; NullTypeGradError for derivatives that pass it.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        The value.
-
-    See Also
-    --------
-    disconnected_grad : A derivative of zero.
-
-    Examples
-    --------
+    Returns: The value.
+    See disconnected_grad: A derivative of zero.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import undefined_grad
     >>> undefined_grad(2.0).eval().item()
@@ -619,25 +454,12 @@ def undefined_grad(x: TensorLike) -> Node:
 def grad_scale(x: TensorLike, multiplier: float) -> Node:
     """The value itself, with its derivative times a number.
 
-    Parameters
-    ----------
     x : ...
-    multiplier : float
-        Factor of the gradient.
-
-    Returns
-    -------
-    TensorVariable
-        The value, of the shape and dtype of `x`.
-
-    See Also
-    --------
-    consider_constant : The value itself with zero derivative.
-    disconnected_grad : Treated as a constant by derivatives.
-    grad_clip : With a derivative brought between two numbers.
-
-    Examples
-    --------
+    multiplier: Factor of the gradient.
+    Returns: The value, of the shape and dtype of `x`.
+    See consider_constant: The value itself with zero derivative.
+    See disconnected_grad: Treated as a constant by derivatives.
+    See grad_clip: With a derivative brought between two numbers.
     >>> import consilience.tensor as pt
     >>> from consilience import gradient
     >>> x = pt.dscalar("x")
@@ -650,27 +472,13 @@ def grad_scale(x: TensorLike, multiplier: float) -> Node:
 def grad_clip(x: TensorLike, lower_bound: float, upper_bound: float) -> Node:
     """The value itself, with the derivative that arrives at it brought between two numbers.
 
-    Parameters
-    ----------
     x : ...
-    lower_bound : float
-        Least gradient.
-    upper_bound : float
-        Greatest gradient.
-
-    Returns
-    -------
-    TensorVariable
-        The value, of the shape and dtype of `x`.
-
-    See Also
-    --------
-    grad_scale : With a derivative times a number.
-    consider_constant : The value itself with zero derivative.
-    disconnected_grad : Treated as a constant by derivatives.
-
-    Examples
-    --------
+    lower_bound: Least gradient.
+    upper_bound: Greatest gradient.
+    Returns: The value, of the shape and dtype of `x`.
+    See grad_scale: With a derivative times a number.
+    See consider_constant: The value itself with zero derivative.
+    See disconnected_grad: Treated as a constant by derivatives.
     >>> import consilience.tensor as pt
     >>> from consilience import gradient
     >>> x = pt.dscalar("x")

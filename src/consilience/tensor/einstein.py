@@ -31,31 +31,15 @@ FEW = 5  # so many tensors are multiplied in the best order of all
 def einsum(subscripts: str, *operands: TensorLike, optimize: object = None) -> Node:
     """Sums of products of tensors whose axes bear letters: axes of one letter run together.
 
-    Parameters
-    ----------
-    subscripts : str
-        Letters of each tensor's axes, separated by commas, then "->" and those of the result; letters that the result
-        does not have are summed over. Without "->" the result has the letters that occur once, in alphabetical order.
-        "..." stands for leading axes, which broadcast.
-    *operands : TensorLike
-        The tensors.
-    optimize : object, optional
-        Changes nothing: pairs are multiplied in the order that needs the fewest multiplications, where lengths are
-        known; with more than five tensors the cheapest pair comes next.
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    tensordot : Sum of products over pairs of axes.
-    dot : NumPy's dot.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    subscripts: Letters of each tensor's axes, separated by commas, then "->" and those of the result; letters that the
+        result does not have are summed over. Without "->" the result has the letters that occur once, in alphabetical
+        order. "..." stands for leading axes, which broadcast.
+    *operands: The tensors.
+    optimize: Changes nothing: pairs are multiplied in the order that needs the fewest multiplications, where lengths
+        are known; with more than five tensors the cheapest pair comes next.
+    Returns: The products, of the axes that are not summed over.
+    See tensordot: Sum of products over pairs of axes.
+    See dot: NumPy's dot.
     >>> pt.einsum("ij,j->i", [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
     [3.0, 7.0]
     """

@@ -29,34 +29,20 @@ _NORMS = ("backward", "ortho", "forward")
 def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Node:
     """Sums over j of a_j exp(-2 pi i j k / n) along an axis, as a complex tensor of `a`'s shape.
 
-    Parameters
-    ----------
     a : ...
-    n : int, optional
-        Length: `a` is cut, or zeros are added at its end; None for that of the axis.
+    n: Length: `a` is cut, or zeros are added at its end; None for that of the axis.
     axis (one) : ...
-    norm : str, optional
-        What is divided by n: "backward" (or None) the inverse transform, "forward" this one; "ortho" divides both by
+    norm: What is divided by n: "backward" (or None) the inverse transform, "forward" this one; "ortho" divides both by
         the square root of n.
-
-    Returns
-    -------
-    TensorVariable
-        Complex, of the shape of `a` but for lengths that are asked for.
-
-    See Also
-    --------
-    ifft : Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
-    rfft : Of real tensors.
+    Returns: Complex, of the shape of `a` but for lengths that are asked for.
+    See ifft: Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
+    See rfft: Of real tensors.
 
     Notes
     -----
     As `numpy.fft.fft`; complex64 for float32, float16 and complex64, complex128 otherwise. Accurate to some 1e-15 of
     the greatest result, in n log n steps for every n; lengths whose prime factors are at most 5 are quickest.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.fft.fft([1.0, 0.0, 0.0, 0.0]).eval().tolist()
     [(1+0j), (1+0j), (1+0j), (1+0j)]
     """
@@ -66,26 +52,12 @@ def fft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = 
 def ifft(a: TensorLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Node:
     """Sums over k of a_k exp(2 pi i j k / n) / n along an axis: what `fft` has `a` as its result; see there.
 
-    Parameters
-    ----------
     a : ...
-    n : int, optional
-        Length: `a` is cut, or zeros are added at its end; None for that of the axis.
+    n: Length: `a` is cut, or zeros are added at its end; None for that of the axis.
     axis (one), norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Complex, of the shape of `a` but for lengths that are asked for.
-
-    See Also
-    --------
-    rfft : Of real tensors.
-    fft : Sums over j of a_j exp(-2 pi i j k / n) along an axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Complex, of the shape of `a` but for lengths that are asked for.
+    See rfft: Of real tensors.
+    See fft: Sums over j of a_j exp(-2 pi i j k / n) along an axis.
     >>> pt.fft.ifft([1.0, 1.0]).eval().tolist()
     [(1+0j), 0j]
     """
@@ -97,23 +69,10 @@ def fft2(
 ) -> Node:
     """`fft` along two axes, the last ones if not said; see `fftn`.
 
-    Parameters
-    ----------
     a, s, axes, norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Complex, of the shape of `a` but for lengths that are asked for.
-
-    See Also
-    --------
-    ifft2 : `ifft` along two axes.
-    rfft2 : `rfftn` along two axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Complex, of the shape of `a` but for lengths that are asked for.
+    See ifft2: `ifft` along two axes.
+    See rfft2: `rfftn` along two axes.
     >>> pt.fft.fft2([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
     [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
@@ -125,23 +84,10 @@ def ifft2(
 ) -> Node:
     """`ifft` along two axes, the last ones if not said; see `fftn`.
 
-    Parameters
-    ----------
     a, s, axes, norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Complex, of the shape of `a` but for lengths that are asked for.
-
-    See Also
-    --------
-    rfft2 : `rfftn` along two axes.
-    fft2 : `fft` along two axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Complex, of the shape of `a` but for lengths that are asked for.
+    See rfft2: `rfftn` along two axes.
+    See fft2: `fft` along two axes.
     >>> pt.fft.ifft2([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
     [[(1+0j), 0j], [0j, 0j]]
     """
@@ -153,28 +99,13 @@ def fftn(
 ) -> Node:
     """`fft` along several axes.
 
-    Parameters
-    ----------
     a : ...
-    s : sequence of int, optional
-        Lengths along these axes, as `n` of `fft`.
-    axes : sequence of int, optional
-        None: the last ones for which `s` tells lengths, or all.
+    s: Lengths along these axes, as `n` of `fft`.
+    axes: None: the last ones for which `s` tells lengths, or all.
     norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Complex, of the shape of `a` but for lengths that are asked for.
-
-    See Also
-    --------
-    ifftn : `ifft` along several axes.
-    rfftn : `fftn` of a real tensor.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Complex, of the shape of `a` but for lengths that are asked for.
+    See ifftn: `ifft` along several axes.
+    See rfftn: `fftn` of a real tensor.
     >>> pt.fft.fftn([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
     [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
@@ -186,23 +117,10 @@ def ifftn(
 ) -> Node:
     """`ifft` along several axes; see `fftn`.
 
-    Parameters
-    ----------
     a, s, axes, norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Complex, of the shape of `a` but for lengths that are asked for.
-
-    See Also
-    --------
-    rfftn : `fftn` of a real tensor.
-    fftn : `fft` along several axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Complex, of the shape of `a` but for lengths that are asked for.
+    See rfftn: `fftn` of a real tensor.
+    See fftn: `fft` along several axes.
     >>> pt.fft.ifftn([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
     [[(1+0j), 0j], [0j, 0j]]
     """
@@ -214,23 +132,10 @@ def rfft2(
 ) -> Node:
     """`rfftn` along two axes.
 
-    Parameters
-    ----------
     a, s, axes, norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Complex, n // 2 + 1 numbers along the last axis.
-
-    See Also
-    --------
-    fft2 : `fft` along two axes.
-    ifft2 : `ifft` along two axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Complex, n // 2 + 1 numbers along the last axis.
+    See fft2: `fft` along two axes.
+    See ifft2: `ifft` along two axes.
     >>> pt.fft.rfft2([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
     [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
@@ -242,22 +147,9 @@ def irfft2(
 ) -> Node:
     """`irfftn` along two axes.
 
-    Parameters
-    ----------
     a, s, axes, norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats.
-
-    See Also
-    --------
-    rfft2 : `rfftn` along two axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats.
+    See rfft2: `rfftn` along two axes.
     >>> pt.fft.irfft2([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
@@ -271,23 +163,10 @@ def rfftn(
 
     Raises DtypeError for a complex tensor; otherwise as `fftn`.
 
-    Parameters
-    ----------
     a, s, axes, norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Complex, n // 2 + 1 numbers along the last axis.
-
-    See Also
-    --------
-    fftn : `fft` along several axes.
-    ifftn : `ifft` along several axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Complex, n // 2 + 1 numbers along the last axis.
+    See fftn: `fft` along several axes.
+    See ifftn: `ifft` along several axes.
     >>> pt.fft.rfftn([[1.0, 0.0], [0.0, 0.0]]).eval().tolist()
     [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
     """
@@ -311,25 +190,11 @@ def irfftn(
 ) -> Node:
     """The real tensor that has `a` as its `rfftn`.
 
-    Parameters
-    ----------
     a : ...
-    s : sequence of int, optional
-        Lengths of the result; without it that along the last of the axes is 2 (m - 1) for m numbers.
+    s: Lengths of the result; without it that along the last of the axes is 2 (m - 1) for m numbers.
     axes, norm : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats.
-
-    See Also
-    --------
-    rfftn : `fftn` of a real tensor.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats.
+    See rfftn: `fftn` of a real tensor.
     >>> pt.fft.irfftn([[1.0, 1.0], [1.0, 1.0]]).eval().tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
@@ -350,31 +215,17 @@ def irfftn(
 def rfft(inp: TensorLike, norm: str | None = None) -> Node:
     """Transforms of real tensors (m, ..., n) along all axes but the first: pairs (m, ..., n // 2 + 1, 2) of numbers.
 
-    Parameters
-    ----------
-    inp : TensorLike
-        The signal; the last axes are transformed.
-    norm : str, optional
-        None: unscaled; "ortho": divided by the square root of the number of elements of a transform; "no_norm":
+    inp: The signal; the last axes are transformed.
+    norm: None: unscaled; "ortho": divided by the square root of the number of elements of a transform; "no_norm":
         unscaled.
-
-    Returns
-    -------
-    TensorVariable
-        Floats, the last axis of length 2 for real and imaginary parts.
-
-    See Also
-    --------
-    fft : Sums over j of a_j exp(-2 pi i j k / n) along an axis.
-    ifft : Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
+    Returns: Floats, the last axis of length 2 for real and imaginary parts.
+    See fft: Sums over j of a_j exp(-2 pi i j k / n) along an axis.
+    See ifft: Sums over k of a_k exp(2 pi i j k / n) / n along an axis.
 
     Notes
     -----
     As PyTensor's. Raises ShapeError for a vector, which has no axis but the first.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.fft.rfft([[1.0, 0.0]]).eval().tolist()
     [[[1.0, 0.0], [1.0, 0.0]]]
     """
@@ -392,28 +243,12 @@ def rfft(inp: TensorLike, norm: str | None = None) -> Node:
 def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Node:
     """The real tensors (m, ..., n) that have the given pairs (m, ..., n // 2 + 1, 2) as their `rfft`.
 
-    Parameters
-    ----------
-    inp : TensorLike
-        The signal; the last axes are transformed.
-    norm : str, optional
-        None: divided by the number of elements of a transform; "ortho": by its square root; "no_norm": unscaled.
-    is_odd : bool, default False
-        Whether n is odd.
-
-    Returns
-    -------
-    TensorVariable
-        Floats.
-
-    See Also
-    --------
-    rfftfreq : Frequencies of the numbers that `rfftn` gives.
-    rfft : Of real tensors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    inp: The signal; the last axes are transformed.
+    norm: None: divided by the number of elements of a transform; "ortho": by its square root; "no_norm": unscaled.
+    is_odd: Whether n is odd.
+    Returns: Floats.
+    See rfftfreq: Frequencies of the numbers that `rfftn` gives.
+    See rfft: Of real tensors.
     >>> pt.fft.irfft(pt.fft.rfft([[1.0, 0.0]])).eval().tolist()
     [[1.0, 0.0]]
     """
@@ -432,26 +267,11 @@ def irfft(inp: TensorLike, norm: str | None = None, is_odd: bool = False) -> Nod
 def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
     """Frequencies of the numbers that `fft` gives: 0, 1, ..., -2, -1, over n d.
 
-    Parameters
-    ----------
-    n : object
-        Length of the transformed axis.
-    d : TensorLike, default 1.0
-        Sample spacing, in the unit of time.
-
-    Returns
-    -------
-    TensorVariable
-        A vector of floats.
-
-    See Also
-    --------
-    rfftfreq : Frequencies of the numbers that `rfftn` gives.
-    fftshift : Puts the frequency 0 in the middle.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    n: Length of the transformed axis.
+    d: Sample spacing, in the unit of time.
+    Returns: A vector of floats.
+    See rfftfreq: Frequencies of the numbers that `rfftn` gives.
+    See fftshift: Puts the frequency 0 in the middle.
     >>> pt.fft.fftfreq(4).eval().tolist()
     [0.0, 0.25, -0.5, -0.25]
     """
@@ -464,26 +284,11 @@ def fftfreq(n: object, d: TensorLike = 1.0) -> Node:
 def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
     """Frequencies of the numbers that `rfftn` gives: 0, 1, ..., n // 2, over n d.
 
-    Parameters
-    ----------
-    n : object
-        Length of the axis before it is transformed.
-    d : TensorLike, default 1.0
-        Sample spacing, in the unit of time.
-
-    Returns
-    -------
-    TensorVariable
-        A vector of floats.
-
-    See Also
-    --------
-    rfft : Of real tensors.
-    irfft : Back to real tensors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    n: Length of the axis before it is transformed.
+    d: Sample spacing, in the unit of time.
+    Returns: A vector of floats.
+    See rfft: Of real tensors.
+    See irfft: Back to real tensors.
     >>> pt.fft.rfftfreq(4).eval().tolist()
     [0.0, 0.25, 0.5]
     """
@@ -495,25 +300,11 @@ def rfftfreq(n: object, d: TensorLike = 1.0) -> Node:
 def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     """The tensor turned along axes (all for None) so that the frequency 0 comes to the middle.
 
-    Parameters
-    ----------
     x : ...
-    axes : int or sequence of int, optional
-        The axes meant, negative ones counted from the end.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `x`.
-
-    See Also
-    --------
-    fftfreq : Frequencies of the numbers that `fft` gives.
-    rfftfreq : Frequencies of the numbers that `rfftn` gives.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axes: The axes meant, negative ones counted from the end.
+    Returns: Of the shape of `x`.
+    See fftfreq: Frequencies of the numbers that `fft` gives.
+    See rfftfreq: Frequencies of the numbers that `rfftn` gives.
     >>> pt.fft.fftshift([0.0, 1.0, -1.0]).eval().tolist()
     [-1.0, 0.0, 1.0]
     """
@@ -523,24 +314,10 @@ def fftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
 def ifftshift(x: TensorLike, axes: int | Sequence[int] | None = None) -> Node:
     """What `fftshift` has undone.
 
-    Parameters
-    ----------
     x : ...
-    axes : int or sequence of int, optional
-        The axes meant, negative ones counted from the end.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `x`.
-
-    See Also
-    --------
-    fftshift : Puts the frequency 0 in the middle.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axes: The axes meant, negative ones counted from the end.
+    Returns: Of the shape of `x`.
+    See fftshift: Puts the frequency 0 in the middle.
     >>> pt.fft.ifftshift([-1.0, 0.0, 1.0]).eval().tolist()
     [0.0, 1.0, -1.0]
     """

@@ -22,22 +22,9 @@ from consilience.tensor.differentiation import grad, hessian
 def inputvars(a: Node | Sequence[Node]) -> list[Node]:
     """The symbolic inputs that expressions depend on, in order of appearance; no constants and no shared variables.
 
-    Parameters
-    ----------
-    a : TensorVariable or sequence of TensorVariable
-        Tensor, or what becomes one: an array, a number, nested lists.
-
-    Returns
-    -------
-    list of TensorVariable
-        In order of appearance.
-
-    See Also
-    --------
-    cont_inputs : Those of floats.
-
-    Examples
-    --------
+    a: Tensor, or what becomes one: an array, a number, nested lists.
+    Returns: In order of appearance.
+    See cont_inputs: Those of floats.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x, i = pt.dscalar("x"), pt.lscalar("i")
     >>> [v.name for v in pm.inputvars(x * i)]
@@ -50,22 +37,9 @@ def inputvars(a: Node | Sequence[Node]) -> list[Node]:
 def cont_inputs(a: Node | Sequence[Node]) -> list[Node]:
     """Those of `inputvars` whose values are floats.
 
-    Parameters
-    ----------
-    a : TensorVariable or sequence of TensorVariable
-        Tensor, or what becomes one: an array, a number, nested lists.
-
-    Returns
-    -------
-    list of TensorVariable
-        In order of appearance.
-
-    See Also
-    --------
-    inputvars : All inputs.
-
-    Examples
-    --------
+    a: Tensor, or what becomes one: an array, a number, nested lists.
+    Returns: In order of appearance.
+    See inputvars: All inputs.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x, i = pt.dscalar("x"), pt.lscalar("i")
     >>> [v.name for v in pm.cont_inputs(x * i)]
@@ -82,25 +56,11 @@ def joined_gradient(f: Node, vars: Sequence[Node] | None = None) -> Node:
 def hessian_diag(f: Node, vars: Sequence[Node] | None = None) -> Node:
     """The diagonal of the matrix of second derivatives of a scalar by several variables, joined into one vector.
 
-    Parameters
-    ----------
-    f : TensorVariable
-        Expression or expressions to differentiate.
-    vars : sequence of TensorVariable, optional
-        By default all inputs that are floats.
-
-    Returns
-    -------
-    TensorVariable
-        A vector, the elements of all variables in order.
-
-    See Also
-    --------
-    hessian : Second derivatives of a scalar with respect to each tensor by itself.
-    grad : Derivative of a scalar with respect to one or several tensors.
-
-    Examples
-    --------
+    f: Expression or expressions to differentiate.
+    vars: By default all inputs that are floats.
+    Returns: A vector, the elements of all variables in order.
+    See hessian: Second derivatives of a scalar with respect to each tensor by itself.
+    See grad: Derivative of a scalar with respect to one or several tensors.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dvector("x")
     >>> pm.hessian_diag(pt.sum(x**3), [x]).eval({x: [1.0, 2.0]}).tolist()
@@ -133,37 +93,15 @@ def join_nonshared_inputs(
 ) -> tuple[list[Node], Node]:
     """Outputs as functions of one vector, in which their inputs are flattened and joined.
 
-    Parameters
-    ----------
-    point : mapping of str to array_like
-        A value for each input by its name, of which the shapes count.
-    outputs : sequence of TensorVariable
-        Expressions.
-    inputs : sequence of TensorVariable
-        Symbolic variables with names, in the order in which the vector holds them.
-    shared_inputs : mapping of TensorVariable to TensorVariable, optional
-        Other variables, with the expressions or shared variables that take their places.
-    make_inputs_shared : bool, default False
-        Whether the vector is a shared variable with the values of `point`.
-
-    Returns
-    -------
-    tuple of (list of TensorVariable, TensorVariable)
-        The new outputs and the vector.
-
-    Raises
-    ------
-    ValueError
-        Without inputs.
-    GraphError
-        For one that `point` does not have.
-
-    See Also
-    --------
-    inputvars : Inputs of expressions.
-
-    Examples
-    --------
+    point: A value for each input by its name, of which the shapes count.
+    outputs: Expressions.
+    inputs: Symbolic variables with names, in the order in which the vector holds them.
+    shared_inputs: Other variables, with the expressions or shared variables that take their places.
+    make_inputs_shared: Whether the vector is a shared variable with the values of `point`.
+    Returns: The new outputs and the vector.
+    Raises ValueError: Without inputs.
+    Raises GraphError: For one that `point` does not have.
+    See inputvars: Inputs of expressions.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x, y = pt.dscalar("x"), pt.dvector("y")
     >>> (total,), vector = pm.join_nonshared_inputs({"x": 0.0, "y": [0.0, 0.0]}, [x + y.sum()], [x, y])
@@ -194,23 +132,9 @@ def join_nonshared_inputs(
 def intX(X: TensorLike) -> Any:
     """An expression or an array as int64.
 
-    Parameters
-    ----------
-    X : TensorLike
-        Array, or a tree of them.
-
-    Returns
-    -------
-    object
-        A tensor of a tensor, an array of anything else.
-
-    See Also
-    --------
-    floatX : An expression or array as floats of `config.floatX`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    X: Array, or a tree of them.
+    Returns: A tensor of a tensor, an array of anything else.
+    See floatX: An expression or array as floats of `config.floatX`.
     >>> pm.intX([1.0, 2.0]).dtype.name
     'int64'
     """

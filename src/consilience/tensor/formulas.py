@@ -21,28 +21,12 @@ _SQRT2 = math.sqrt(2.0)
 def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | None = None) -> Node:
     """`ift` where `cond` holds (is not zero), else `iff`, element by element. Both are computed; see `cond`.
 
-    Parameters
-    ----------
-    cond : TensorLike
-        Boolean tensor.
-    ift : TensorLike, optional
-        Value where the condition holds.
-    iff : TensorLike, optional
-        Value elsewhere.
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape and dtype.
-
-    See Also
-    --------
-    take : The elements at `indices` along `axis`.
-    choose : For each element of a the element of the choice of that number.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    cond: Boolean tensor.
+    ift: Value where the condition holds.
+    iff: Value elsewhere.
+    Returns: Of the common broadcast shape and dtype.
+    See take: The elements at `indices` along `axis`.
+    See choose: For each element of a the element of the choice of that number.
     >>> pt.switch([True, False], 1.0, 2.0).eval().tolist()
     [1.0, 2.0]
     """
@@ -57,22 +41,9 @@ switch = where
 def stop_gradient(x: TensorLike) -> Node:
     """The value itself, treated as a constant by derivatives.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        The value.
-
-    See Also
-    --------
-    identity : The value itself, with its derivative.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The value.
+    See identity: The value itself, with its derivative.
     >>> pt.stop_gradient(2.0).eval().item()
     2.0
     """
@@ -82,22 +53,9 @@ def stop_gradient(x: TensorLike) -> Node:
 def positive(x: TensorLike) -> Node:
     """The value itself.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        A tensor of the value.
-
-    See Also
-    --------
-    stop_gradient : The value itself, treated as a constant by derivatives.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A tensor of the value.
+    See stop_gradient: The value itself, treated as a constant by derivatives.
     >>> pt.identity(pt.as_tensor(3.0)).eval().item()
     3.0
     """
@@ -110,26 +68,12 @@ identity = tensor_copy = positive
 def second(x: TensorLike, y: TensorLike) -> Node:
     """`y`, at the common broadcast shape of both.
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Value of all elements.
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape.
-
-    See Also
-    --------
-    full_like : `fill_value` with the shape and (unless given) dtype of a.
-    full : A tensor of one repeated value.
-    alloc : `value` repeated to the lengths that follow it.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    y: Value of all elements.
+    Returns: Of the common broadcast shape.
+    See full_like: `fill_value` with the shape and (unless given) dtype of a.
+    See full: A tensor of one repeated value.
+    See alloc: `value` repeated to the lengths that follow it.
     >>> pt.fill([1.0, 2.0], 7.0).eval().tolist()
     [7.0, 7.0]
     """
@@ -143,23 +87,9 @@ fill = second
 def largest(*args: TensorLike) -> Node:
     """The greatest of several tensors, element by element; NaN when one is NaN.
 
-    Parameters
-    ----------
-    *args : TensorLike
-        The tensors, in order.
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape and dtype.
-
-    See Also
-    --------
-    smallest : The least of several tensors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *args: The tensors, in order.
+    Returns: Of the common broadcast shape and dtype.
+    See smallest: The least of several tensors.
     >>> pt.largest([1.0, 5.0], [3.0, 2.0]).eval().tolist()
     [3.0, 5.0]
     """
@@ -169,23 +99,9 @@ def largest(*args: TensorLike) -> Node:
 def smallest(*args: TensorLike) -> Node:
     """The least of several tensors, element by element; NaN when one is NaN.
 
-    Parameters
-    ----------
-    *args : TensorLike
-        The tensors, in order.
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape and dtype.
-
-    See Also
-    --------
-    largest : The greatest of several tensors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *args: The tensors, in order.
+    Returns: Of the common broadcast shape and dtype.
+    See largest: The greatest of several tensors.
     >>> pt.smallest([1.0, 5.0], [3.0, 2.0]).eval().tolist()
     [1.0, 2.0]
     """
@@ -195,24 +111,10 @@ def smallest(*args: TensorLike) -> Node:
 def logaddexp(*xs: TensorLike) -> Node:
     """`log(exp(x) + exp(y) + …)` without overflow.
 
-    Parameters
-    ----------
-    *xs : TensorLike
-        Two or more tensors.
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape and dtype.
-
-    See Also
-    --------
-    logdiffexp : `log(exp(a) - exp(b))` without overflow.
-    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *xs: Two or more tensors.
+    Returns: Of the common broadcast shape and dtype.
+    See logdiffexp: `log(exp(a) - exp(b))` without overflow.
+    See logsumexp: `log(sum(exp(x)))` over `axis` without overflow.
     >>> pt.logaddexp(0.5, 1.0).eval().round(4).item()
     1.4741
     """
@@ -222,23 +124,10 @@ def logaddexp(*xs: TensorLike) -> Node:
 def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
     """`log(exp(a) - exp(b))` without overflow, for a >= b; NaN elsewhere.
 
-    Parameters
-    ----------
     a, b (second) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape and dtype.
-
-    See Also
-    --------
-    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
-    logaddexp : The logarithm of a sum of exponentials.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the common broadcast shape and dtype.
+    See logsumexp: `log(sum(exp(x)))` over `axis` without overflow.
+    See logaddexp: The logarithm of a sum of exponentials.
     >>> pt.logdiffexp(1.0, 0.5).eval().round(4).item()
     0.0672
     """
@@ -249,22 +138,9 @@ def logdiffexp(a: TensorLike, b: TensorLike) -> Node:
 def invprobit(x: TensorLike) -> Node:
     """The standard normal distribution function, exact to rounding in its lower tail.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, element by element.
-
-    See Also
-    --------
-    erfcinv : The inverse of `erfc`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, element by element.
+    See erfcinv: The inverse of `erfc`.
     >>> pt.invprobit(0.5).eval().round(4).item()
     0.6915
     """
@@ -274,22 +150,9 @@ def invprobit(x: TensorLike) -> Node:
 def erfcinv(x: TensorLike) -> Node:
     """The inverse of `erfc`, on (0, 2).
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, element by element.
-
-    See Also
-    --------
-    invprobit : The standard normal distribution function.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, element by element.
+    See invprobit: The standard normal distribution function.
     >>> pt.erfcinv(0.5).eval().round(4).item()
     0.4769
     """
@@ -299,22 +162,9 @@ def erfcinv(x: TensorLike) -> Node:
 def xlogx(c: TensorLike) -> Node:
     """`x log(x)`, which is 0 at 0.
 
-    Parameters
-    ----------
     c : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, element by element.
-
-    See Also
-    --------
-    xlogy0 : `x log(y)`, which is 0 at x = 0.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, element by element.
+    See xlogy0: `x log(y)`, which is 0 at x = 0.
     >>> pt.xlogx(2.0).eval().round(4).item()
     1.3863
     """
@@ -324,22 +174,9 @@ def xlogx(c: TensorLike) -> Node:
 def xlogy0(x: TensorLike, y: TensorLike) -> Node:
     """`x log(y)`, which is 0 at x = 0 whatever y, NaN included.
 
-    Parameters
-    ----------
     x, y : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    xlogx : `x log(x)`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats of the common broadcast shape.
+    See xlogx: `x log(x)`.
     >>> pt.xlogy0(2.0, 3.0).eval().round(4).item()
     2.1972
     """
@@ -350,22 +187,9 @@ def xlogy0(x: TensorLike, y: TensorLike) -> Node:
 def sinc(x: TensorLike) -> Node:
     """`sin(pi x) / (pi x)`, which is 1 at 0.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, element by element.
-
-    See Also
-    --------
-    sici : The sine integral Si(x) and the cosine integral Ci(|x|).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, element by element.
+    See sici: The sine integral Si(x) and the cosine integral Ci(|x|).
     >>> pt.sinc(0.5).eval().round(4).item()
     0.6366
     """
@@ -382,22 +206,9 @@ def sinc(x: TensorLike) -> Node:
 def sici(x: TensorLike) -> tuple[Node, Node]:
     """The sine integral Si(x) and the cosine integral Ci(|x|); the second is -inf at 0.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Both, of the shape of `x`.
-
-    See Also
-    --------
-    sinc : `sin(pi x) / (pi x)`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Both, of the shape of `x`.
+    See sinc: `sin(pi x) / (pi x)`.
     >>> [x.eval().round(4).item() for x in pt.sici(0.5)]
     [0.4931, -0.1778]
     """
@@ -407,23 +218,10 @@ def sici(x: TensorLike) -> tuple[Node, Node]:
 def isposinf(x: TensorLike) -> Node:
     """Whether an element is +infinity.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Booleans of the common broadcast shape.
-
-    See Also
-    --------
-    isclose : Whether |a - b| <= atol + rtol |b|.
-    isneginf : Whether an element is -infinity.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Booleans of the common broadcast shape.
+    See isclose: Whether |a - b| <= atol + rtol |b|.
+    See isneginf: Whether an element is -infinity.
     >>> pt.isposinf([float("inf"), 1.0]).eval().tolist()
     [True, False]
     """
@@ -433,23 +231,10 @@ def isposinf(x: TensorLike) -> Node:
 def isneginf(x: TensorLike) -> Node:
     """Whether an element is -infinity.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Booleans of the common broadcast shape.
-
-    See Also
-    --------
-    isposinf : Whether an element is +infinity.
-    isclose : Whether |a - b| <= atol + rtol |b|.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Booleans of the common broadcast shape.
+    See isposinf: Whether an element is +infinity.
+    See isclose: Whether |a - b| <= atol + rtol |b|.
     >>> pt.isneginf([-float("inf"), 1.0]).eval().tolist()
     [True, False]
     """
@@ -461,28 +246,12 @@ def isclose(
 ) -> Node:
     """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves, NaN to NaN where `equal_nan`.
 
-    Parameters
-    ----------
     a, b (second) : ...
-    rtol : TensorLike, default 1e-05
-        Relative tolerance.
-    atol : TensorLike, default 1e-08
-        Absolute tolerance.
-    equal_nan : bool, default False
-        Whether NaN equals NaN.
-
-    Returns
-    -------
-    TensorVariable
-        Booleans of the common broadcast shape.
-
-    See Also
-    --------
-    allclose : Whether `isclose` holds for all elements.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    rtol: Relative tolerance.
+    atol: Absolute tolerance.
+    equal_nan: Whether NaN equals NaN.
+    Returns: Booleans of the common broadcast shape.
+    See allclose: Whether `isclose` holds for all elements.
     >>> pt.isclose([1.0, 2.0], 1.0).eval().tolist()
     [True, False]
     """
@@ -499,28 +268,12 @@ def allclose(
 ) -> Node:
     """Whether `isclose` holds for all elements.
 
-    Parameters
-    ----------
     a, b (second) : ...
-    rtol : TensorLike, default 1e-05
-        Relative tolerance.
-    atol : TensorLike, default 1e-08
-        Absolute tolerance.
-    equal_nan : bool, default False
-        Whether NaN equals NaN.
-
-    Returns
-    -------
-    TensorVariable
-        One boolean.
-
-    See Also
-    --------
-    isclose : Whether |a - b| <= atol + rtol |b|.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    rtol: Relative tolerance.
+    atol: Absolute tolerance.
+    equal_nan: Whether NaN equals NaN.
+    Returns: One boolean.
+    See isclose: Whether |a - b| <= atol + rtol |b|.
     >>> pt.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]).eval().item()
     True
     """
@@ -532,28 +285,12 @@ def nan_to_num(
 ) -> Node:
     """`x` with NaN and infinities replaced; infinities by the greatest and least finite number for None.
 
-    Parameters
-    ----------
     x : ...
-    nan : TensorLike, default 0.0
-        What stands for NaN.
-    posinf : TensorLike, optional
-        What stands for infinity; the greatest number by default.
-    neginf : TensorLike, optional
-        What stands for minus infinity; the least number by default.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `x`, all finite.
-
-    See Also
-    --------
-    clip : Limited to an interval.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    nan: What stands for NaN.
+    posinf: What stands for infinity; the greatest number by default.
+    neginf: What stands for minus infinity; the least number by default.
+    Returns: Of the shape of `x`, all finite.
+    See clip: Limited to an interval.
     >>> pt.nan_to_num([float("nan"), 1.0]).eval().tolist()
     [0.0, 1.0]
     """

@@ -117,10 +117,7 @@ class custom_vjp(_Custom):
         def f(x): ...
         f.defvjp(forward, backward)
 
-    Parameters
-    ----------
-    function : Rule
-        Function of tensors.
+    function: Function of tensors.
 
     Attributes
     ----------
@@ -129,13 +126,7 @@ class custom_vjp(_Custom):
     backward
         Of the residuals and the cotangents of the results: gives one cotangent per input, None for zero.
 
-    See Also
-    --------
-    custom_vmap : A batched form of one's own.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    See custom_vmap: A batched form of one's own.
     >>> @pt.custom_vjp
     ... def clipped(x):
     ...     return pt.clip(x, -1.0, 1.0)
@@ -156,19 +147,9 @@ class custom_vmap(_Custom):
     The rule gets the length of the batch axis, which inputs are batched (along their first axis) and the inputs; it
     gives the results and whether each is batched.
 
-    Parameters
-    ----------
-    function : Rule
-        Function of tensors.
-
-    See Also
-    --------
-    custom_vjp : A derivative of one's own.
-    vmap : Uses the form.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    function: Function of tensors.
+    See custom_vjp: A derivative of one's own.
+    See vmap: Uses the form.
     >>> @pt.custom_vmap
     ... def total(x):
     ...     return x.sum()
@@ -188,26 +169,13 @@ class custom_vmap(_Custom):
 class OpFromGraph:
     """A function made of a graph, as PyTensor's: called with tensors, it gives the outputs for them.
 
-    Parameters
-    ----------
-    inputs, outputs : sequence of TensorVariable
-        Variables (shared ones too) and expressions of them; other variables are read from around it.
-    inline : bool, default False
-        Accepted; a function without derivative of its own is always written out.
-    pullback : Rule or sequence of Rule, optional
-        `f(inputs, outputs, cotangents)` -> one cotangent per input, None for zero; or a list with such a function per
-        input for its cotangent alone, None for that of the graph. Also as `lop_overrides`.
-    lop_overrides : Rule or sequence of Rule, optional
-        Function that gives the derivative in place of the derived one.
-    name : str, optional
-        For messages and pictures.
-
-    See Also
-    --------
-    function : A compiled function of arrays.
-
-    Examples
-    --------
+    inputs, outputs: Variables (shared ones too) and expressions of them; other variables are read from around it.
+    inline: Accepted; a function without derivative of its own is always written out.
+    pullback: `f(inputs, outputs, cotangents)` -> one cotangent per input, None for zero; or a list with such a function
+        per input for its cotangent alone, None for that of the graph. Also as `lop_overrides`.
+    lop_overrides: Function that gives the derivative in place of the derived one.
+    name: For messages and pictures.
+    See function: A compiled function of arrays.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x, y = pt.dscalars("x", "y")
     >>> hypotenuse = pm.OpFromGraph([x, y], [pt.sqrt(x**2 + y**2)])

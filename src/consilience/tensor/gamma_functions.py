@@ -67,30 +67,16 @@ def _near(*numbers: Node) -> Node:
 def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
     """The zeta function of Hurwitz: the sum of (q + k) ** -x over k = 0, 1, …; for q = 1 that of Riemann.
 
-    Parameters
-    ----------
-    x : TensorLike
-        Greater than 1; infinite at 1, NaN below.
-    q : TensorLike, default 1.0
-        Positive, or any number for whole x; infinite at whole numbers <= 0.
-
-    Returns
-    -------
-    TensorVariable
-        Floats, element by element.
-
-    See Also
-    --------
-    multigammaln : Logarithm of the gamma function of d dimensions.
-    polygamma : The n-th derivative of digamma at x.
+    x: Greater than 1; infinite at 1, NaN below.
+    q: Positive, or any number for whole x; infinite at whole numbers <= 0.
+    Returns: Floats, element by element.
+    See multigammaln: Logarithm of the gamma function of d dimensions.
+    See polygamma: The n-th derivative of digamma at x.
 
     Notes
     -----
     As `scipy.special.zeta`. There is no derivative in x.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.zeta(2.0, 1.0).eval().round(4).item()
     1.6449
     """
@@ -100,25 +86,11 @@ def zeta(x: TensorLike, q: TensorLike = 1.0) -> Node:
 def polygamma(n: TensorLike, x: TensorLike) -> Node:
     """The n-th derivative of digamma at x, for whole n >= 0; NaN for other n. There is no derivative in n.
 
-    Parameters
-    ----------
-    n : TensorLike
-        Order of the derivative, a whole number >= 0.
+    n: Order of the derivative, a whole number >= 0.
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, element by element.
-
-    See Also
-    --------
-    zeta : The zeta function of Hurwitz.
-    multigammaln : Logarithm of the gamma function of d dimensions.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, element by element.
+    See zeta: The zeta function of Hurwitz.
+    See multigammaln: Logarithm of the gamma function of d dimensions.
     >>> pt.polygamma(1, 2.5).eval().round(4).item()
     0.4904
     """
@@ -133,24 +105,11 @@ def polygamma(n: TensorLike, x: TensorLike) -> Node:
 def beta(a: TensorLike, b: TensorLike) -> Node:
     """The beta function gamma(a) gamma(b) / gamma(a + b); infinite or NaN where a or b is a whole number <= 0.
 
-    Parameters
-    ----------
     a, b (second) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    binom : The binomial coefficient of real numbers.
-    poch : The rising factorial gamma(z + m) / gamma(z).
-    comb : The number of ways to take k of N things.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats of the common broadcast shape.
+    See binom: The binomial coefficient of real numbers.
+    See poch: The rising factorial gamma(z + m) / gamma(z).
+    See comb: The number of ways to take k of N things.
     >>> pt.beta(2.0, 3.0).eval().round(4).item()
     0.0833
     """
@@ -161,25 +120,11 @@ def beta(a: TensorLike, b: TensorLike) -> Node:
 def factorial(n: TensorLike) -> Node:
     """`gamma(n + 1)`, which is n! for whole n; 0 below 0, as `scipy.special.factorial`.
 
-    Parameters
-    ----------
-    n : TensorLike
-        Number, whole or not.
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
-    binom : The binomial coefficient of real numbers.
-    poch : The rising factorial gamma(z + m) / gamma(z).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    n: Number, whole or not.
+    Returns: Floats of the common broadcast shape.
+    See beta: The beta function gamma(a) gamma(b) / gamma(a + b).
+    See binom: The binomial coefficient of real numbers.
+    See poch: The rising factorial gamma(z + m) / gamma(z).
     >>> pt.factorial([3, 4]).eval().tolist()
     [6.0, 24.0]
     """
@@ -193,27 +138,12 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
 
     NaN where z + m alone is at a pole, and far below 0.
 
-    Parameters
-    ----------
-    z : TensorLike
-        Number at which the factorial begins.
-    m : TensorLike
-        Number of factors.
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    comb : The number of ways to take k of N things.
-    factorial : `gamma(n + 1)`.
-    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    z: Number at which the factorial begins.
+    m: Number of factors.
+    Returns: Floats of the common broadcast shape.
+    See comb: The number of ways to take k of N things.
+    See factorial: `gamma(n + 1)`.
+    See beta: The beta function gamma(a) gamma(b) / gamma(a + b).
     >>> pt.poch(3.0, 2.0).eval().item()
     12.0
     """
@@ -236,27 +166,12 @@ def poch(z: TensorLike, m: TensorLike) -> Node:
 def binom(n: TensorLike, k: TensorLike) -> Node:
     """The binomial coefficient gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)) of real numbers; NaN for whole n < 0.
 
-    Parameters
-    ----------
-    n : TensorLike
-        Number to choose from.
-    k : TensorLike
-        Number that is chosen.
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    poch : The rising factorial gamma(z + m) / gamma(z).
-    comb : The number of ways to take k of N things.
-    factorial : `gamma(n + 1)`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    n: Number to choose from.
+    k: Number that is chosen.
+    Returns: Floats of the common broadcast shape.
+    See poch: The rising factorial gamma(z + m) / gamma(z).
+    See comb: The number of ways to take k of N things.
+    See factorial: `gamma(n + 1)`.
     >>> pt.binom(5.0, 2.0).eval().item()
     10.0
     """
@@ -273,29 +188,13 @@ def binom(n: TensorLike, k: TensorLike) -> Node:
 def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
     """The number of ways to take k of N things, 0 unless 0 <= k <= N; with `repetition` things may be taken again.
 
-    Parameters
-    ----------
-    N : TensorLike
-        Number of things.
-    k : TensorLike
-        Number of things chosen.
-    repetition : bool, default False
-        Whether things may be chosen repeatedly.
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    factorial : `gamma(n + 1)`.
-    beta : The beta function gamma(a) gamma(b) / gamma(a + b).
-    binom : The binomial coefficient of real numbers.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    N: Number of things.
+    k: Number of things chosen.
+    repetition: Whether things may be chosen repeatedly.
+    Returns: Floats of the common broadcast shape.
+    See factorial: `gamma(n + 1)`.
+    See beta: The beta function gamma(a) gamma(b) / gamma(a + b).
+    See binom: The binomial coefficient of real numbers.
     >>> pt.comb(5, 2).eval().item()
     10.0
     """
@@ -310,25 +209,11 @@ def comb(N: TensorLike, k: TensorLike, *, repetition: bool = False) -> Node:
 def gammau(k: TensorLike, x: TensorLike) -> Node:
     """The upper incomplete gamma function, not regularised: gammaincc(k, x) gamma(k).
 
-    Parameters
-    ----------
-    k : TensorLike
-        Shape, positive.
+    k: Shape, positive.
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    gammal : The lower incomplete gamma function.
-    chi2sf : The upper tail of the chi-squared distribution.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats of the common broadcast shape.
+    See gammal: The lower incomplete gamma function.
+    See chi2sf: The upper tail of the chi-squared distribution.
     >>> pt.gammau(2.0, 1.5).eval().round(4).item()
     0.5578
     """
@@ -339,25 +224,11 @@ def gammau(k: TensorLike, x: TensorLike) -> Node:
 def gammal(k: TensorLike, x: TensorLike) -> Node:
     """The lower incomplete gamma function, not regularised: gammainc(k, x) gamma(k).
 
-    Parameters
-    ----------
-    k : TensorLike
-        Shape, positive.
+    k: Shape, positive.
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    chi2sf : The upper tail of the chi-squared distribution.
-    gammau : The upper incomplete gamma function.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats of the common broadcast shape.
+    See chi2sf: The upper tail of the chi-squared distribution.
+    See gammau: The upper incomplete gamma function.
     >>> pt.gammal(2.0, 1.5).eval().round(4).item()
     0.4422
     """
@@ -368,25 +239,11 @@ def gammal(k: TensorLike, x: TensorLike) -> Node:
 def chi2sf(x: TensorLike, k: TensorLike) -> Node:
     """The probability that a chi-squared variable with k degrees of freedom is above x.
 
-    Parameters
-    ----------
     x : ...
-    k : TensorLike
-        Degrees of freedom, positive.
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the common broadcast shape.
-
-    See Also
-    --------
-    gammau : The upper incomplete gamma function.
-    gammal : The lower incomplete gamma function.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    k: Degrees of freedom, positive.
+    Returns: Floats of the common broadcast shape.
+    See gammau: The upper incomplete gamma function.
+    See gammal: The lower incomplete gamma function.
     >>> pt.chi2sf(3.0, 2.0).eval().round(4).item()
     0.2231
     """
@@ -397,25 +254,11 @@ def chi2sf(x: TensorLike, k: TensorLike) -> Node:
 def multigammaln(a: TensorLike, d: int) -> Node:
     """Logarithm of the gamma function of d dimensions; NaN unless a > (d - 1) / 2.
 
-    Parameters
-    ----------
     a : ...
-    d : int
-        A whole number >= 1, known when the expression is written.
-
-    Returns
-    -------
-    TensorVariable
-        Floats, element by element.
-
-    See Also
-    --------
-    polygamma : The n-th derivative of digamma at x.
-    zeta : The zeta function of Hurwitz.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    d: A whole number >= 1, known when the expression is written.
+    Returns: Floats, element by element.
+    See polygamma: The n-th derivative of digamma at x.
+    See zeta: The zeta function of Hurwitz.
     >>> pt.multigammaln(3.0, 2).eval().round(4).item()
     1.5502
     """

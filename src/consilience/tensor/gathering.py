@@ -49,27 +49,12 @@ from consilience.tensor.keywords import export
 def choose(a: TensorLike, choices: Any, mode: str = "raise") -> Node:
     """For each element of a the element of the choice of that number; all broadcast. `mode` as in `take`.
 
-    Parameters
-    ----------
     a : ...
-    choices : object
-        Tensors to choose from.
-    mode : str, default 'raise'
-        What indices out of range do: "raise", "wrap" or "clip".
-
-    Returns
-    -------
-    TensorVariable
-        Of the common broadcast shape.
-
-    See Also
-    --------
-    switch : `ift` where `cond` holds (is not zero).
-    take : The elements at `indices` along `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    choices: Tensors to choose from.
+    mode: What indices out of range do: "raise", "wrap" or "clip".
+    Returns: Of the common broadcast shape.
+    See switch: `ift` where `cond` holds (is not zero).
+    See take: The elements at `indices` along `axis`.
     >>> pt.choose([0, 1], [[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [1.0, 4.0]
     """
@@ -106,25 +91,11 @@ def _options(number: Node, choices: Any) -> tuple[Node, Node]:
 def compress(condition: TensorLike, x: TensorLike, axis: int | None = None) -> Node:
     """The parts along `axis` (of the flattened tensor for None) where a vector is true.
 
-    Parameters
-    ----------
-    condition : TensorLike
-        Vector that says which parts stay; a number other than 0 counts as true.
+    condition: Vector that says which parts stay; a number other than 0 counts as true.
     x, axis (or flattened) : ...
-
-    Returns
-    -------
-    TensorVariable
-        As many parts along `axis` as are true, a number known when the function runs.
-
-    See Also
-    --------
-    take : The elements at `indices` along `axis`.
-    take_along_axis : Elements at positions along an axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: As many parts along `axis` as are true, a number known when the function runs.
+    See take: The elements at `indices` along `axis`.
+    See take_along_axis: Elements at positions along an axis.
     >>> pt.compress([True, False, True], [1.0, 2.0, 3.0]).eval().tolist()
     [1.0, 3.0]
     """
@@ -138,26 +109,12 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
 
     Their number is known when the function runs.
 
-    Parameters
-    ----------
     a : ...
-    return_matrix : bool, default False
-        Whether the places come as rows of one matrix.
-
-    Returns
-    -------
-    tuple of TensorVariable or TensorVariable
-        A vector of int64 per axis, or a matrix of them.
-
-    See Also
-    --------
-    flatnonzero : Positions in the flattened tensor.
-    nonzero_values : The elements that are not zero.
-    argwhere : Positions of the elements that are not zero (or True).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    return_matrix: Whether the places come as rows of one matrix.
+    Returns: A vector of int64 per axis, or a matrix of them.
+    See flatnonzero: Positions in the flattened tensor.
+    See nonzero_values: The elements that are not zero.
+    See argwhere: Positions of the elements that are not zero (or True).
     >>> [x.eval().tolist() for x in pt.nonzero([0.0, 3.0, 4.0])]
     [[1, 2]]
     """
@@ -169,24 +126,11 @@ def nonzero(a: TensorLike, return_matrix: bool = False) -> tuple[Node, ...] | No
 def nonzero_values(a: TensorLike) -> Node:
     """The elements that are not zero, in row-major order.
 
-    Parameters
-    ----------
     a : ...
-
-    Returns
-    -------
-    TensorVariable
-        A vector whose length is known when the function runs.
-
-    See Also
-    --------
-    argwhere : Positions of the elements that are not zero (or True).
-    nonzero : Positions of the elements that are not zero (or True).
-    flatnonzero : Positions in the flattened tensor.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A vector whose length is known when the function runs.
+    See argwhere: Positions of the elements that are not zero (or True).
+    See nonzero: Positions of the elements that are not zero (or True).
+    See flatnonzero: Positions in the flattened tensor.
     >>> pt.nonzero_values([0.0, 3.0, 4.0]).eval().tolist()
     [3.0, 4.0]
     """
@@ -197,27 +141,11 @@ def nonzero_values(a: TensorLike) -> Node:
 def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[Node, ...]:
     """Positions in a flattened tensor of lengths `dims` as positions on its axes; others fail, as an AssertionError.
 
-    Parameters
-    ----------
-    indices : TensorLike
-        Places, counted from 0.
-    dims : object
-        Lengths of the axes.
-    order : str, default 'C'
-        "C": the last index runs fastest; "F": the first.
-
-    Returns
-    -------
-    tuple of TensorVariable
-        Positions (int64), one tensor per axis.
-
-    See Also
-    --------
-    ravel_multi_index : The other way.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    indices: Places, counted from 0.
+    dims: Lengths of the axes.
+    order: "C": the last index runs fastest; "F": the first.
+    Returns: Positions (int64), one tensor per axis.
+    See ravel_multi_index: The other way.
     >>> [x.eval().item() for x in pt.unravel_index(5, (2, 3))]
     [1, 2]
     """
@@ -233,29 +161,12 @@ def unravel_index(indices: TensorLike, dims: object, order: str = "C") -> tuple[
 def ravel_multi_index(multi_index: Sequence[TensorLike], dims: object, mode: str = "raise", order: str = "C") -> Node:
     """Positions on the axes of a tensor of lengths `dims` as positions in it when flattened.
 
-    Parameters
-    ----------
-    multi_index : sequence of TensorLike
-        Places, one tensor for each axis.
-    dims : object
-        Lengths of the axes.
-    mode : str, default 'raise'
-        Beyond the ends: "raise" an AssertionError in the call, "clip" to the nearest end, "wrap" around.
-    order : str, default 'C'
-        "C": the last index runs fastest; "F": the first.
-
-    Returns
-    -------
-    TensorVariable
-        Positions (int64), of the common shape of those given.
-
-    See Also
-    --------
-    unravel_index : Positions in a flattened tensor of lengths `dims` as positions on its axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    multi_index: Places, one tensor for each axis.
+    dims: Lengths of the axes.
+    mode: Beyond the ends: "raise" an AssertionError in the call, "clip" to the nearest end, "wrap" around.
+    order: "C": the last index runs fastest; "F": the first.
+    Returns: Positions (int64), of the common shape of those given.
+    See unravel_index: Positions in a flattened tensor of lengths `dims` as positions on its axes.
     >>> pt.ravel_multi_index((1, 2), (2, 3)).eval().item()
     5
     """
@@ -294,23 +205,9 @@ def _row_major(order: str) -> bool:
 def inverse_permutation(perm: TensorLike) -> Node:
     """The permutation of 0, 1, … that undoes a permutation; of a matrix, those of its rows, and so on.
 
-    Parameters
-    ----------
-    perm : TensorLike
-        Permutation of 0, ..., n - 1.
-
-    Returns
-    -------
-    TensorVariable
-        Integers (int64), of the shape of `perm`.
-
-    See Also
-    --------
-    permute_row_elements : The elements of the last axis of x in the orders that the rows of y name.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    perm: Permutation of 0, ..., n - 1.
+    Returns: Integers (int64), of the shape of `perm`.
+    See permute_row_elements: The elements of the last axis of x in the orders that the rows of y name.
     >>> pt.inverse_permutation([2, 0, 1]).eval().tolist()
     [1, 2, 0]
     """
@@ -327,25 +224,10 @@ def inverse_permutation(perm: TensorLike) -> Node:
 def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
     """An index that takes a slice of one axis and all of the others.
 
-    Parameters
-    ----------
-    sl : slice
-        Slice.
-    axis : int
-        Axis that is cut, counted from the end if negative.
-
-    Returns
-    -------
-    tuple
-        For `x[...]`.
-
-    See Also
-    --------
-    take : The elements at `indices` along `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    sl: Slice.
+    axis: Axis that is cut, counted from the end if negative.
+    Returns (tuple): For `x[...]`.
+    See take: The elements at `indices` along `axis`.
     >>> x = pt.as_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     >>> x[pt.slice_at_axis(slice(1, None), axis=-1)].eval().tolist()
     [[2.0, 3.0], [5.0, 6.0]]
@@ -356,22 +238,9 @@ def slice_at_axis(sl: slice, axis: int) -> tuple[object, ...]:
 def diag(v: TensorLike, k: int = 0) -> Node:
     """A square matrix with vector v on diagonal `k` (above the main one if positive), or that diagonal of matrix v.
 
-    Parameters
-    ----------
     v, k : ...
-
-    Returns
-    -------
-    TensorVariable
-        A matrix of a vector, a vector of a matrix.
-
-    See Also
-    --------
-    block_diag : Matrices along the diagonal of one.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A matrix of a vector, a vector of a matrix.
+    See block_diag: Matrices along the diagonal of one.
     >>> pt.diag([1.0, 2.0]).eval().tolist()
     [[1.0, 0.0], [0.0, 2.0]]
     """
@@ -389,23 +258,10 @@ def diag(v: TensorLike, k: int = 0) -> Node:
 def extract_diag(x: TensorLike) -> Node:
     """The main diagonals of the matrices over the first two axes.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Without the two axes, and with one for the diagonals.
-
-    See Also
-    --------
-    diag : A diagonal matrix, or the diagonal of one.
-    diagonal : Diagonal `offset` of the matrices over two axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Without the two axes, and with one for the diagonals.
+    See diag: A diagonal matrix, or the diagonal of one.
+    See diagonal: Diagonal `offset` of the matrices over two axes.
     >>> pt.extract_diag([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [1.0, 4.0]
     """
@@ -415,24 +271,10 @@ def extract_diag(x: TensorLike) -> Node:
 def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
     """A matrix with one number all along its main diagonal; of higher rank, where all positions are equal.
 
-    Parameters
-    ----------
     a : ...
-    val : TensorLike
-        Value of the diagonal.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `a`.
-
-    See Also
-    --------
-    fill_diagonal_offset : Another diagonal than the main one.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    val: Value of the diagonal.
+    Returns: Of the shape of `a`.
+    See fill_diagonal_offset: Another diagonal than the main one.
     >>> pt.fill_diagonal(pt.zeros((2, 2)), 3.0).eval().tolist()
     [[3.0, 0.0], [0.0, 3.0]]
     """
@@ -442,26 +284,11 @@ def fill_diagonal(a: TensorLike, val: TensorLike) -> Node:
 def fill_diagonal_offset(a: TensorLike, val: TensorLike, offset: Any) -> Node:
     """A matrix with one number all along diagonal `offset` (above the main one if positive), which may be symbolic.
 
-    Parameters
-    ----------
     a : ...
-    val : TensorLike
-        Value of the diagonal.
-    offset : object
-        Offset of the diagonal; 0 is the main one, positive ones lie above it.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `a`.
-
-    See Also
-    --------
-    fill_diagonal : A matrix with one number all along its main diagonal.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    val: Value of the diagonal.
+    offset: Offset of the diagonal; 0 is the main one, positive ones lie above it.
+    Returns: Of the shape of `a`.
+    See fill_diagonal: A matrix with one number all along its main diagonal.
     >>> pt.fill_diagonal_offset(pt.zeros((2, 2)), 3.0, 1).eval().tolist()
     [[0.0, 3.0], [0.0, 0.0]]
     """
@@ -491,25 +318,11 @@ def _of_equal_lengths(node: Node) -> Node:
 def tril(m: TensorLike, k: int = 0) -> Node:
     """The matrices of the last two axes on and below diagonal `k`, zeros above it.
 
-    Parameters
-    ----------
-    m : TensorLike
-        Matrix, or a batch of them.
+    m: Matrix, or a batch of them.
     k : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `m`.
-
-    See Also
-    --------
-    triu : The matrices of the last two axes on and above diagonal `k`.
-    tri : Ones on and below diagonal `k`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of `m`.
+    See triu: The matrices of the last two axes on and above diagonal `k`.
+    See tri: Ones on and below diagonal `k`.
     >>> pt.tril([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 0.0], [3.0, 4.0]]
     """
@@ -520,25 +333,11 @@ def tril(m: TensorLike, k: int = 0) -> Node:
 def triu(m: TensorLike, k: int = 0) -> Node:
     """The matrices of the last two axes on and above diagonal `k`, zeros below it.
 
-    Parameters
-    ----------
-    m : TensorLike
-        Matrix, or a batch of them.
+    m: Matrix, or a batch of them.
     k : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `m`.
-
-    See Also
-    --------
-    tri : Ones on and below diagonal `k`.
-    tril : The matrices of the last two axes on and below diagonal `k`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of `m`.
+    See tri: Ones on and below diagonal `k`.
+    See tril: The matrices of the last two axes on and below diagonal `k`.
     >>> pt.triu([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 2.0], [0.0, 4.0]]
     """
@@ -561,29 +360,12 @@ def _matrix(x: TensorLike, name: str) -> Node:
 def set_subtensor(x: Node, y: TensorLike, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Node:
     """PyTensor's name for `a[i].set(y)`; x is `a[i]`. Memory is the compiler's matter: the other two change nothing.
 
-    Parameters
-    ----------
-    x : TensorVariable
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        What takes the place; it broadcasts to the shape of the part.
-    inplace : bool, default False
-        Taken for PyTensor's sake and without effect: expressions are never changed.
-    tolerate_inplace_aliasing : bool, default False
-        Taken for PyTensor's sake and without effect.
-
-    Returns
-    -------
-    TensorVariable
-        The whole tensor with that part changed.
-
-    See Also
-    --------
-    inc_subtensor : PyTensor's name for `a[i].inc(y)`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    x: Tensor, or what becomes one: an array, a number, nested lists.
+    y: What takes the place; it broadcasts to the shape of the part.
+    inplace: Taken for PyTensor's sake and without effect: expressions are never changed.
+    tolerate_inplace_aliasing: Taken for PyTensor's sake and without effect.
+    Returns: The whole tensor with that part changed.
+    See inc_subtensor: PyTensor's name for `a[i].inc(y)`.
     >>> pt.set_subtensor(pt.as_tensor([1.0, 2.0])[0], 5.0).eval().tolist()
     [5.0, 2.0]
     """
@@ -600,33 +382,14 @@ def inc_subtensor(
 ) -> Node:
     """PyTensor's name for `a[i].inc(y)`; x is `a[i]`. With `ignore_duplicates` the last repetition counts.
 
-    Parameters
-    ----------
-    x : TensorVariable
-        Tensor, or what becomes one: an array, a number, nested lists.
-    y : TensorLike
-        What is added; it broadcasts to the shape of the part.
-    inplace : bool, default False
-        Taken for PyTensor's sake and without effect: expressions are never changed.
-    set_instead_of_inc : bool, default False
-        Whether the elements are replaced.
-    tolerate_inplace_aliasing : bool, default False
-        Taken for PyTensor's sake and without effect.
-    ignore_duplicates : bool, default False
-        Whether a place that stands twice counts once.
-
-    Returns
-    -------
-    TensorVariable
-        The whole tensor with that part changed.
-
-    See Also
-    --------
-    set_subtensor : PyTensor's name for `a[i].set(y)`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    x: Tensor, or what becomes one: an array, a number, nested lists.
+    y: What is added; it broadcasts to the shape of the part.
+    inplace: Taken for PyTensor's sake and without effect: expressions are never changed.
+    set_instead_of_inc: Whether the elements are replaced.
+    tolerate_inplace_aliasing: Taken for PyTensor's sake and without effect.
+    ignore_duplicates: Whether a place that stands twice counts once.
+    Returns: The whole tensor with that part changed.
+    See set_subtensor: PyTensor's name for `a[i].set(y)`.
     >>> pt.inc_subtensor(pt.as_tensor([1.0, 2.0])[0], 5.0).eval().tolist()
     [6.0, 2.0]
     """

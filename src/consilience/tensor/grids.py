@@ -33,32 +33,15 @@ def linspace(
 ) -> Node | tuple[Node, Node]:
     """`num` evenly spaced numbers from `start` to `stop`, the last one included where `endpoint`.
 
-    Parameters
-    ----------
-    start, stop : TensorLike
-        Numbers or tensors, which broadcast; the numbers run along the new axis `axis`.
-    num : object, default 50
-        Number of points.
-    endpoint : bool, default True
-        Whether `stop` is the last point.
-    retstep : bool, default False
-        Also give the distance of neighbours.
+    start, stop: Numbers or tensors, which broadcast; the numbers run along the new axis `axis`.
+    num: Number of points.
+    endpoint: Whether `stop` is the last point.
+    retstep: Also give the distance of neighbours.
     dtype, axis (new) : ...
-
-    Returns
-    -------
-    TensorVariable or tuple of (TensorVariable, TensorVariable)
-        As many numbers as `num`, along a new axis in front; with `retstep` their distance, too.
-
-    See Also
-    --------
-    geomspace : `num` numbers of equal ratios from `start` to `stop`.
-    logspace : Numbers at equal ratios between powers.
-    arange : Numbers at a fixed distance.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: As many numbers as `num`, along a new axis in front; with `retstep` their distance, too.
+    See geomspace: `num` numbers of equal ratios from `start` to `stop`.
+    See logspace: Numbers at equal ratios between powers.
+    See arange: Numbers at a fixed distance.
     >>> pt.linspace(0.0, 1.0, 3).eval().tolist()
     [0.0, 0.5, 1.0]
     """
@@ -111,34 +94,16 @@ def logspace(
 ) -> Node:
     """`num` numbers from base ** start to base ** stop whose logarithms are evenly spaced.
 
-    Parameters
-    ----------
-    start : TensorLike
-        Power of the first number.
-    stop : TensorLike
-        Power of the last number.
-    num : object, default 50
-        Number of points.
-    base : TensorLike, default 10.0
-        Base of the logarithm.
-    endpoint : bool, default True
-        Whether `stop` is the last point.
+    start: Power of the first number.
+    stop: Power of the last number.
+    num: Number of points.
+    base: Base of the logarithm.
+    endpoint: Whether `stop` is the last point.
     dtype, axis (new) : ...
-
-    Returns
-    -------
-    TensorVariable
-        As many numbers as `num`, along a new axis in front.
-
-    See Also
-    --------
-    arange : Numbers at a fixed distance.
-    linspace : `num` evenly spaced numbers from `start` to `stop`.
-    geomspace : `num` numbers of equal ratios from `start` to `stop`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: As many numbers as `num`, along a new axis in front.
+    See arange: Numbers at a fixed distance.
+    See linspace: `num` evenly spaced numbers from `start` to `stop`.
+    See geomspace: `num` numbers of equal ratios from `start` to `stop`.
     >>> pt.logspace(0.0, 2.0, 3).eval().tolist()
     [1.0, 10.0, 100.0]
     """
@@ -159,34 +124,16 @@ def geomspace(
 ) -> Node:
     """`num` numbers of equal ratios from `start` to `stop`, which have one sign, in float64; the ends are exact.
 
-    Parameters
-    ----------
-    start : TensorLike
-        First number.
-    stop : TensorLike
-        Last number.
-    num : object, default 50
-        Number of points.
-    base : TensorLike, default 10.0
-        Has no influence; PyTensor computes through powers of it.
-    endpoint : bool, default True
-        Whether `stop` is the last point.
+    start: First number.
+    stop: Last number.
+    num: Number of points.
+    base: Has no influence; PyTensor computes through powers of it.
+    endpoint: Whether `stop` is the last point.
     dtype, axis (new) : ...
-
-    Returns
-    -------
-    TensorVariable
-        As many numbers as `num`, along a new axis in front.
-
-    See Also
-    --------
-    logspace : Numbers at equal ratios between powers.
-    arange : Numbers at a fixed distance.
-    linspace : `num` evenly spaced numbers from `start` to `stop`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: As many numbers as `num`, along a new axis in front.
+    See logspace: Numbers at equal ratios between powers.
+    See arange: Numbers at a fixed distance.
+    See linspace: `num` evenly spaced numbers from `start` to `stop`.
     >>> pt.geomspace(1.0, 8.0, 4).eval().round(4).tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
@@ -203,27 +150,11 @@ def geomspace(
 def meshgrid(*xi: TensorLike, indexing: str = "xy", sparse: bool = False) -> list[Node]:
     """Coordinate tensors of a grid from its axes: vectors of lengths n, m, … give tensors of shape (m, n, …).
 
-    Parameters
-    ----------
-    *xi : TensorLike
-        Coordinates along each axis, vectors.
-    indexing : str, default 'xy'
-        "xy" exchanges the first two axes as plots do, "ij" does not.
-    sparse : bool, default False
-        Leave axes of length 1 in place of repeating.
-
-    Returns
-    -------
-    list of TensorVariable
-        One tensor per axis.
-
-    See Also
-    --------
-    tril_indices : Positions on and below a diagonal.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *xi: Coordinates along each axis, vectors.
+    indexing: "xy" exchanges the first two axes as plots do, "ij" does not.
+    sparse: Leave axes of length 1 in place of repeating.
+    Returns: One tensor per axis.
+    See tril_indices: Positions on and below a diagonal.
     >>> [x.eval().tolist() for x in pt.meshgrid([1, 2], [3, 4])]
     [[[1, 2], [1, 2]], [[3, 3], [4, 4]]]
     """
@@ -269,23 +200,9 @@ ogrid = _Grid(sparse=True)
 def bartlett(M: int | Node) -> Node:
     """The triangular window of M points; of none for less than 1. M may be known at the call only.
 
-    Parameters
-    ----------
-    M : int or TensorVariable
-        Number of points.
-
-    Returns
-    -------
-    TensorVariable
-        A vector of float64.
-
-    See Also
-    --------
-    arange : Numbers at a fixed distance.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    M: Number of points.
+    Returns: A vector of float64.
+    See arange: Numbers at a fixed distance.
     >>> pt.bartlett(5).eval().tolist()
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """

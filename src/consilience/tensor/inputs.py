@@ -39,28 +39,13 @@ def tensor(
 ) -> Node:
     """A function input, `config.floatX` unless `dtype` says otherwise.
 
-    Parameters
-    ----------
     name, dtype (floatX) : ...
-    shape : sequence of int or None, default ()
-        A length per axis, None where it is known only at the call.
-    broadcastable : None, optional
-        Taken for PyTensor's sake; say `shape`.
-
-    Returns
-    -------
-    TensorVariable
-        An input, for `pt.function([x], ...)` and `.eval(...)`.
-
-    See Also
-    --------
-    cast : `x` with another element type.
-    as_tensor : A node for any array.
-    constant : A fixed array.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    shape (sequence of int or None): A length per axis, None where it is known only at the call.
+    broadcastable: Taken for PyTensor's sake; say `shape`.
+    Returns: An input, for `pt.function([x], ...)` and `.eval(...)`.
+    See cast: `x` with another element type.
+    See as_tensor: A node for any array.
+    See constant: A fixed array.
     >>> pt.tensor("x", dtype="float64", shape=(None, 3)).ndim
     2
     """

@@ -36,34 +36,18 @@ def interpolate1d(
 ) -> Callable[[TensorLike], Node]:
     """A function through the points (x, y).
 
-    Parameters
-    ----------
-    x, y : TensorLike
-        Vectors of one length, at least 2; x in any order.
-    method : str, default 'linear'
-        Between two points: "linear", the line; "nearest", the value of the nearer one; and "last", that of the one
+    x, y: Vectors of one length, at least 2; x in any order.
+    method: Between two points: "linear", the line; "nearest", the value of the nearer one; and "last", that of the one
         before or behind; "mean" of both.
-    left_pad, right_pad : TensorLike, optional
-        Values outside of x where `extrapolate` is False; those of the end points for None.
-    extrapolate : bool, default True
-        Whether the first and the last line go on outside; other methods keep the end values.
-
-    Returns
-    -------
-    callable
-        A function of places, which gives values there.
-
-    See Also
-    --------
-    cubic_spline : With continuous derivatives.
+    left_pad, right_pad: Values outside of x where `extrapolate` is False; those of the end points for None.
+    extrapolate: Whether the first and the last line go on outside; other methods keep the end values.
+    Returns: A function of places, which gives values there.
+    See cubic_spline: With continuous derivatives.
 
     Notes
     -----
     Returns a function of a tensor of any shape. Raises ValueError for an unknown method, ShapeError for other shapes.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> f = pt.interpolate.interpolate1d([0.0, 1.0, 3.0], [0.0, 2.0, 4.0])
     >>> f([0.5, 2.0]).eval().tolist()
     [1.0, 3.0]
@@ -104,33 +88,18 @@ def cubic_spline(
 ) -> Callable[[TensorLike], Node]:
     """The function with two continuous derivatives through the points (x, y) that is cubic between them.
 
-    Parameters
-    ----------
-    x, y : TensorLike
-        Vectors of one length, at least 2 (for "not-a-knot" at least 4), x in any order, without repetitions.
-    bc_type : str, default 'not-a-knot'
-        At both ends: "not-a-knot", the third derivative is continuous at the second points too; "natural", the second
-        derivative is 0; "clamped", the first one is 0.
-    nu : int, default 0
-        0 for the function, 1, 2 or 3 for its derivatives.
-
-    Returns
-    -------
-    callable
-        A function of places, which gives values there.
-
-    See Also
-    --------
-    interpolate1d : Straight lines and steps.
+    x, y: Vectors of one length, at least 2 (for "not-a-knot" at least 4), x in any order, without repetitions.
+    bc_type: At both ends: "not-a-knot", the third derivative is continuous at the second points too; "natural", the
+        second derivative is 0; "clamped", the first one is 0.
+    nu: 0 for the function, 1, 2 or 3 for its derivatives.
+    Returns: A function of places, which gives values there.
+    See interpolate1d: Straight lines and steps.
 
     Notes
     -----
     Returns a function of a tensor of any shape; outside of x the end pieces go on. The same as
     `scipy.interpolate.CubicSpline`. Source: C. de Boor (1978), "A Practical Guide to Splines", chapter 4.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> f = pt.interpolate.cubic_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
     >>> f(1.5).eval().round(4).item()
     3.375
@@ -163,31 +132,17 @@ def cubic_spline(
 def bspline_basis(x: TensorLike, knots: TensorLike, degree: int = 3) -> Node:
     """Values of the B-splines of a degree at places x, (..., number of knots - degree - 1): a design matrix.
 
-    Parameters
-    ----------
     x : ...
-    knots : TensorLike
-        Vector that ascends, of at least degree + 2 numbers; repeated ones take continuity away. The last spline has its
-        value at the last knot too; outside of the knots all are 0.
-    degree : int, default 3
-        Degree of the polynomials.
-
-    Returns
-    -------
-    TensorVariable
-        A row per place, a column per function of the basis.
-
-    See Also
-    --------
-    cubic_spline : Through points.
+    knots: Vector that ascends, of at least degree + 2 numbers; repeated ones take continuity away. The last spline has
+        its value at the last knot too; outside of the knots all are 0.
+    degree: Degree of the polynomials.
+    Returns: A row per place, a column per function of the basis.
+    See cubic_spline: Through points.
 
     Notes
     -----
     As `scipy.interpolate.BSpline.design_matrix`. Source: Cox's and de Boor's recursion.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> knots = [0.0, 0.0, 1.0, 2.0, 2.0]
     >>> pt.interpolate.bspline_basis([0.5, 1.0], knots, degree=1).eval().tolist()
     [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]

@@ -31,26 +31,12 @@ from consilience.tensor.keywords import export
 def join(axis: int, *tensors_list: TensorLike) -> Node:
     """Tensors joined along an existing axis.
 
-    Parameters
-    ----------
     axis (one) : ...
-    *tensors_list : TensorLike
-        The tensors to join.
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    stack : Join tensors of equal shape along a new axis.
-    split : Parts along an axis.
-    concat : Join tensors along an existing axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *tensors_list: The tensors to join.
+    Returns: The joined tensor, of the common dtype.
+    See stack: Join tensors of equal shape along a new axis.
+    See split: Parts along an axis.
+    See concat: Join tensors along an existing axis.
     >>> pt.join(0, [1.0, 2.0], [3.0]).eval().tolist()
     [1.0, 2.0, 3.0]
     """
@@ -60,24 +46,11 @@ def join(axis: int, *tensors_list: TensorLike) -> Node:
 def hstack(tensor_list: Sequence[TensorLike]) -> Node:
     """Joined along the second axis, vectors along their only one.
 
-    Parameters
-    ----------
     tensor_list : ...
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    vstack : Joined along the first axis.
-    dstack : Joined along the third axis.
-    column_stack : Joined along the second axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The joined tensor, of the common dtype.
+    See vstack: Joined along the first axis.
+    See dstack: Joined along the third axis.
+    See column_stack: Joined along the second axis.
     >>> pt.hstack([[1.0, 2.0], [3.0]]).eval().tolist()
     [1.0, 2.0, 3.0]
     """
@@ -88,24 +61,11 @@ def hstack(tensor_list: Sequence[TensorLike]) -> Node:
 def vstack(tensor_list: Sequence[TensorLike]) -> Node:
     """Joined along the first axis; vectors are rows.
 
-    Parameters
-    ----------
     tensor_list : ...
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    dstack : Joined along the third axis.
-    column_stack : Joined along the second axis.
-    hstack : Joined along the second axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The joined tensor, of the common dtype.
+    See dstack: Joined along the third axis.
+    See column_stack: Joined along the second axis.
+    See hstack: Joined along the second axis.
     >>> pt.vstack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
@@ -115,24 +75,11 @@ def vstack(tensor_list: Sequence[TensorLike]) -> Node:
 def dstack(tensor_list: Sequence[TensorLike]) -> Node:
     """Joined along the third axis; matrices are slices, vectors rows of slices.
 
-    Parameters
-    ----------
     tensor_list : ...
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    column_stack : Joined along the second axis.
-    hstack : Joined along the second axis.
-    vstack : Joined along the first axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The joined tensor, of the common dtype.
+    See column_stack: Joined along the second axis.
+    See hstack: Joined along the second axis.
+    See vstack: Joined along the first axis.
     >>> pt.dstack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[[1.0, 3.0], [2.0, 4.0]]]
     """
@@ -143,24 +90,11 @@ def dstack(tensor_list: Sequence[TensorLike]) -> Node:
 def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
     """Joined along the second axis; vectors are columns.
 
-    Parameters
-    ----------
     tensor_list : ...
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    hstack : Joined along the second axis.
-    vstack : Joined along the first axis.
-    dstack : Joined along the third axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The joined tensor, of the common dtype.
+    See hstack: Joined along the second axis.
+    See vstack: Joined along the first axis.
+    See dstack: Joined along the third axis.
     >>> pt.column_stack([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 3.0], [2.0, 4.0]]
     """
@@ -171,24 +105,10 @@ def column_stack(tensor_list: Sequence[TensorLike]) -> Node:
 def horizontal_stack(*args: TensorLike) -> Node:
     """Matrices joined along the second axis.
 
-    Parameters
-    ----------
-    *args : TensorLike
-        The tensors, in order.
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    vertical_stack : Matrices joined along the first axis.
-    concat : Join tensors along an existing axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *args: The tensors, in order.
+    Returns: The joined tensor, of the common dtype.
+    See vertical_stack: Matrices joined along the first axis.
+    See concat: Join tensors along an existing axis.
     >>> pt.horizontal_stack([[1.0], [2.0]], [[3.0], [4.0]]).eval().tolist()
     [[1.0, 3.0], [2.0, 4.0]]
     """
@@ -198,24 +118,10 @@ def horizontal_stack(*args: TensorLike) -> Node:
 def vertical_stack(*args: TensorLike) -> Node:
     """Matrices joined along the first axis.
 
-    Parameters
-    ----------
-    *args : TensorLike
-        The tensors, in order.
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    concat : Join tensors along an existing axis.
-    horizontal_stack : Matrices joined along the second axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *args: The tensors, in order.
+    Returns: The joined tensor, of the common dtype.
+    See concat: Join tensors along an existing axis.
+    See horizontal_stack: Matrices joined along the second axis.
     >>> pt.vertical_stack([[1.0, 2.0]], [[3.0, 4.0]]).eval().tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
@@ -225,23 +131,9 @@ def vertical_stack(*args: TensorLike) -> Node:
 def stacklists(arg: Any) -> Node:
     """Nested lists of tensors as one tensor, an axis per level.
 
-    Parameters
-    ----------
-    arg : object
-        Nested lists of tensors.
-
-    Returns
-    -------
-    TensorVariable
-        Of one more axis per stacking.
-
-    See Also
-    --------
-    stack : Join tensors of equal shape along a new axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    arg: Nested lists of tensors.
+    Returns: Of one more axis per stacking.
+    See stack: Join tensors of equal shape along a new axis.
     >>> pt.stacklists([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
@@ -251,22 +143,9 @@ def stacklists(arg: Any) -> Node:
 def concat_with_broadcast(tensor_list: Sequence[TensorLike], axis: int = 0) -> Node:
     """Joined along an axis, the other axes broadcast before.
 
-    Parameters
-    ----------
     tensor_list, axis (one) : ...
-
-    Returns
-    -------
-    TensorVariable
-        The joined tensor, of the common dtype.
-
-    See Also
-    --------
-    concat : Join tensors along an existing axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The joined tensor, of the common dtype.
+    See concat: Join tensors along an existing axis.
     >>> pt.concat_with_broadcast([[[1.0]], [[2.0], [3.0]]], axis=1).eval().tolist()
     [[1.0, 2.0], [1.0, 3.0]]
     """
@@ -290,32 +169,16 @@ def split(
 ) -> list[Node]:
     """Parts along an axis.
 
-    Parameters
-    ----------
     x : ...
-    splits_size : object, optional
-        Lengths of the parts, as in PyTensor, which may be a vector known at run time; an integer is a number of equal
-        parts.
-    n_splits : int, optional
-        The number of parts, which must agree and be known; alone, so many equal parts.
+    splits_size: Lengths of the parts, as in PyTensor, which may be a vector known at run time; an integer is a number
+        of equal parts.
+    n_splits: The number of parts, which must agree and be known; alone, so many equal parts.
     axis (one) : ...
-    indices_or_sections : sequence of int or int, optional
-        Positions before which to cut, as in NumPy, or a number of equal parts.
-
-    Returns
-    -------
-    list of TensorVariable
-        The parts, in order.
-
-    See Also
-    --------
-    concat : Join tensors along an existing axis.
-    join : Tensors joined along an existing axis.
-    stack : Join tensors of equal shape along a new axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    indices_or_sections: Positions before which to cut, as in NumPy, or a number of equal parts.
+    Returns: The parts, in order.
+    See concat: Join tensors along an existing axis.
+    See join: Tensors joined along an existing axis.
+    See stack: Join tensors of equal shape along a new axis.
     >>> [x.eval().tolist() for x in pt.split(pt.arange(4), [1, 3], n_splits=2)]
     [[0], [1, 2, 3]]
     """
@@ -345,26 +208,11 @@ def split(
 def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     """The whole tensor `reps` times along each axis; axes are added in front where needed.
 
-    Parameters
-    ----------
-    A : TensorLike
-        Tensor that is repeated.
-    reps : TensorLike or sequence of TensorLike
-        Number of repetitions for each axis.
-
-    Returns
-    -------
-    TensorVariable
-        The longer tensor.
-
-    See Also
-    --------
-    repeat : Every element `repeats` times in a row along `axis`.
-    pad : `x` with elements added at both ends of its axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    A: Tensor that is repeated.
+    reps: Number of repetitions for each axis.
+    Returns: The longer tensor.
+    See repeat: Every element `repeats` times in a row along `axis`.
+    See pad: `x` with elements added at both ends of its axes.
     >>> pt.tile([1.0, 2.0], 2).eval().tolist()
     [1.0, 2.0, 1.0, 2.0]
     """

@@ -92,28 +92,13 @@ def cholesky(
 ) -> Node:
     """Cholesky factor of symmetric positive definite matrices, lower triangular unless `lower=False`.
 
-    Parameters
-    ----------
     x : ...
-    lower : bool, default True
-        Whether the lower triangle is meant.
+    lower: Whether the lower triangle is meant.
     check_finite, overwrite_a : ...
-    on_error : str, default 'raise'
-        "raise": a matrix that is not positive definite makes the function raise LinearAlgebraError.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `x`; what becomes of matrices that are not positive definite says `on_error`.
-
-    See Also
-    --------
-    solve : `y` with a y = b.
-    solve_triangular : `y` with a y = b for triangular a (upper unless `lower`).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    on_error: "raise": a matrix that is not positive definite makes the function raise LinearAlgebraError.
+    Returns: Of the shape of `x`; what becomes of matrices that are not positive definite says `on_error`.
+    See solve: `y` with a y = b.
+    See solve_triangular: `y` with a y = b for triangular a (upper unless `lower`).
     >>> pt.cholesky([[4.0, 2.0], [2.0, 5.0]]).eval().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
@@ -136,34 +121,17 @@ def solve(
 ) -> Node:
     """`y` with a y = b, or a' y = b where `transposed`.
 
-    Parameters
-    ----------
     a, b : ...
-    lower : bool, default False
-        Whether the lower triangle is meant.
+    lower: Whether the lower triangle is meant.
     overwrite_a, overwrite_b, check_finite : ...
-    assume_a : str, default 'gen'
-        What a is. "pos", "lower triangular", "upper triangular", "diagonal" and "tridiagonal" matrices are solved as
-        such; of the last four only these elements are read. Others ("gen", "sym", "her", and "banded", for which
+    assume_a: What a is. "pos", "lower triangular", "upper triangular", "diagonal" and "tridiagonal" matrices are solved
+        as such; of the last four only these elements are read. Others ("gen", "sym", "her", and "banded", for which
         `solve_banded` is there) are read whole, whatever `lower` says.
-    transposed : bool, default False
-        Whether the transposed system is solved.
-    b_ndim : int, optional
-        Rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`, with leading axes broadcast.
-
-    See Also
-    --------
-    solve_triangular : `y` with a y = b for triangular a (upper unless `lower`).
-    cholesky : Cholesky factor of symmetric positive definite matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    transposed: Whether the transposed system is solved.
+    b_ndim: Rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2.
+    Returns: Of the shape of `b`, with leading axes broadcast.
+    See solve_triangular: `y` with a y = b for triangular a (upper unless `lower`).
+    See cholesky: Cholesky factor of symmetric positive definite matrices.
     >>> pt.solve([[4.0, 2.0], [2.0, 5.0]], [1.0, 2.0]).eval().tolist()
     [0.0625, 0.375]
     """
@@ -200,32 +168,15 @@ def solve_triangular(
 ) -> Node:
     """`y` with a y = b for triangular a (upper unless `lower`); `trans` 1 or "T" solves a' y = b.
 
-    Parameters
-    ----------
     a, b : ...
-    trans : int or str, default 0
-        Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
-    lower : bool, default False
-        Whether the lower triangle is meant.
-    unit_diagonal : bool, default False
-        Take the diagonal of a as ones, whatever stands there.
+    trans: Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
+    lower: Whether the lower triangle is meant.
+    unit_diagonal: Take the diagonal of a as ones, whatever stands there.
     check_finite, overwrite_b : ...
-    b_ndim : int, optional
-        As in `solve`.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`, with leading axes broadcast.
-
-    See Also
-    --------
-    cholesky : Cholesky factor of symmetric positive definite matrices.
-    solve : `y` with a y = b.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b_ndim: As in `solve`.
+    Returns: Of the shape of `b`, with leading axes broadcast.
+    See cholesky: Cholesky factor of symmetric positive definite matrices.
+    See solve: `y` with a y = b.
     >>> pt.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 5.0], lower=True).eval().tolist()
     [1.0, 1.0]
     """
@@ -253,26 +204,11 @@ def cho_solve(
 ) -> Node:
     """`y` with a y = b from the Cholesky factor of a and whether that is the lower one.
 
-    Parameters
-    ----------
-    c_and_lower : tuple of (TensorLike, bool)
-        The factor and whether it is lower triangular, as `cho_factor` gives them.
+    c_and_lower: The factor and whether it is lower triangular, as `cho_factor` gives them.
     b, check_finite : ...
-    b_ndim : int, optional
-        Rank of one right side: 1 a vector, 2 a matrix.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`.
-
-    See Also
-    --------
-    cho_factor : The Cholesky factor of a symmetric positive definite matrix.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b_ndim: Rank of one right side: 1 a vector, 2 a matrix.
+    Returns: Of the shape of `b`.
+    See cho_factor: The Cholesky factor of a symmetric positive definite matrix.
     >>> pt.linalg.cho_solve((pt.cholesky([[4.0, 2.0], [2.0, 5.0]]), True), [1.0, 2.0]).eval().tolist()
     [0.0625, 0.375]
     """
@@ -284,22 +220,9 @@ def cho_solve(
 def logdet(x: TensorLike) -> Node:
     """Logarithm of the absolute value of the determinant.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        A number per matrix.
-
-    See Also
-    --------
-    cond : The condition number.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A number per matrix.
+    See cond: The condition number.
     >>> pt.linalg.logdet([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).item()
     2.7726
     """
@@ -309,27 +232,12 @@ def logdet(x: TensorLike) -> Node:
 def matrix_power(M: TensorLike, n: int) -> Node:
     """A square matrix times itself n times; for negative n the inverse times itself.
 
-    Parameters
-    ----------
-    M : TensorLike
-        Square matrix, or a batch of them.
-    n : int
-        Exponent, a whole number; a negative one is that of the inverse.
-
-    Returns
-    -------
-    TensorVariable
-        Square matrices of the same shape.
-
-    See Also
-    --------
-    expm : The exponential of square matrices.
-    logm : The principal logarithm of square matrices.
-    sqrtm : The principal square root of square matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    M: Square matrix, or a batch of them.
+    n: Exponent, a whole number; a negative one is that of the inverse.
+    Returns: Square matrices of the same shape.
+    See expm: The exponential of square matrices.
+    See logm: The principal logarithm of square matrices.
+    See sqrtm: The principal square root of square matrices.
     >>> pt.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 3).eval().tolist()
     [[1.0, 3.0], [0.0, 1.0]]
     """
@@ -350,24 +258,10 @@ def matrix_power(M: TensorLike, n: int) -> Node:
 def tensorinv(a: TensorLike, ind: int = 2) -> Node:
     """The inverse of a tensor for `tensordot(…, ind)`: its first `ind` axes against the others.
 
-    Parameters
-    ----------
     a : ...
-    ind : int, default 2
-        Number of first axes that are the rows.
-
-    Returns
-    -------
-    TensorVariable
-        The other axes first, then the `ind` first ones.
-
-    See Also
-    --------
-    tensorsolve : Solves for one right side.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    ind: Number of first axes that are the rows.
+    Returns: The other axes first, then the `ind` first ones.
+    See tensorsolve: Solves for one right side.
     >>> pt.linalg.tensorinv([[2.0, 0.0], [0.0, 4.0]], ind=1).eval().tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
@@ -379,26 +273,11 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Node:
 def tensorsolve(a: TensorLike, b: TensorLike, axes: Sequence[int] | None = None) -> Node:
     """`y` with tensordot(a, y, y.ndim) = b; `axes` of a are moved to its end before.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike
-        Right side, whose axes are the first ones of a.
-    axes : sequence of int, optional
-        Axes of a that are moved to its end before.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the last axes of `a`.
-
-    See Also
-    --------
-    tensorinv : The inverse for all right sides.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b: Right side, whose axes are the first ones of a.
+    axes: Axes of a that are moved to its end before.
+    Returns: Of the shape of the last axes of `a`.
+    See tensorinv: The inverse for all right sides.
     >>> pt.linalg.tensorsolve([[2.0, 0.0], [0.0, 4.0]], [2.0, 8.0]).eval().tolist()
     [1.0, 2.0]
     """

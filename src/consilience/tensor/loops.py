@@ -35,16 +35,8 @@ Updates: TypeAlias = dict[Node, Node]
 class until(Record, eq=False):
     """Returned by the function of a step behind its outputs: the loop ends after the step in which it holds.
 
-    Parameters
-    ----------
     condition : ...
-
-    See Also
-    --------
-    scan : Ends a loop by it.
-
-    Examples
-    --------
+    See scan: Ends a loop by it.
     >>> import consilience as pm, consilience.tensor as pt
     >>> doubled, _ = pm.scan(lambda x: (2 * x, pt.until(2 * x > 50.0)), outputs_info=[pt.as_tensor(1.0)], n_steps=100)
     >>> doubled.eval().tolist()
@@ -121,51 +113,30 @@ def scan(
 ) -> Any:
     """Repeat a step, carrying values from one to the next.
 
-    Parameters
-    ----------
-    fn : callable, optional
-        The step: called with the elements of `sequences`, the last values of outputs that have an initial value, and
+    fn: The step: called with the elements of `sequences`, the last values of outputs that have an initial value, and
         `non_sequences`; returns outputs, then perhaps `until(condition)` or a dict of updates of shared variables.
-    sequences : object, optional
-        Tensors whose elements along the first axis are read, or dicts with `input` and `taps`: tap -1 gets the element
-        before that of the step.
-    outputs_info : object, optional
-        Per output its initial value, None for outputs that no step reads, or a dict with `initial` and `taps`: with
-        taps [-2, -1] the step gets the last two values, and `initial` holds two, oldest first.
-    non_sequences : object, optional
-        What else `fn` is called with; other tensors may simply be used.
-    n_steps : object, optional
-        Number of steps, an integer >= 0 or an integer scalar tensor; by default the length of the shortest sequence.
-    truncate_gradient : int, default -1
-        Derivatives pass through so many of the last steps; -1: through all.
-    go_backwards : bool, default False
-        The sequences are read from their ends.
+    sequences: Tensors whose elements along the first axis are read, or dicts with `input` and `taps`: tap -1 gets the
+        element before that of the step.
+    outputs_info: Per output its initial value, None for outputs that no step reads, or a dict with `initial` and
+        `taps`: with taps [-2, -1] the step gets the last two values, and `initial` holds two, oldest first.
+    non_sequences: What else `fn` is called with; other tensors may simply be used.
+    n_steps: Number of steps, an integer >= 0 or an integer scalar tensor; by default the length of the shortest
+        sequence.
+    truncate_gradient: Derivatives pass through so many of the last steps; -1: through all.
+    go_backwards: The sequences are read from their ends.
     mode, name : ...
-    profile : bool, default False
-        Taken for PyTensor's sake and without effect.
-    allow_gc : bool, optional
-        Taken for PyTensor's sake and without effect.
-    strict : bool, default False
-        Taken for PyTensor's sake and without effect.
-    return_list : bool, default False
-        Whether the result is a list even if it has one element.
-    return_updates : bool, default True
-        Whether the result is (outputs, updates), as PyTensor's is by default, or the outputs alone.
-    checkpoint : Checkpoint, optional
-        States that derivatives need are stored ("none"), or computed again from those of every n-th step (n, or "sqrt":
-        the square root of the number of steps).
-
-    Returns
-    -------
-    object
-        The outputs of all steps, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
-        alone.
-
-    See Also
-    --------
-    map : `fn` of every element along the first axis of `sequences`.
-    reduce : The last outputs alone.
-    foldl : `reduce` from the first element to the last.
+    profile: Taken for PyTensor's sake and without effect.
+    allow_gc: Taken for PyTensor's sake and without effect.
+    strict: Taken for PyTensor's sake and without effect.
+    return_list: Whether the result is a list even if it has one element.
+    return_updates: Whether the result is (outputs, updates), as PyTensor's is by default, or the outputs alone.
+    checkpoint: States that derivatives need are stored ("none"), or computed again from those of every n-th step (n, or
+        "sqrt": the square root of the number of steps).
+    Returns: The outputs of all steps, one tensor or a list, and a dict of updates; with `return_updates=False` the
+        outputs alone.
+    See map: `fn` of every element along the first axis of `sequences`.
+    See reduce: The last outputs alone.
+    See foldl: `reduce` from the first element to the last.
 
     Notes
     -----
@@ -176,9 +147,6 @@ def scan(
     Raises ShapeError for sequences that are shorter than `n_steps`, DtypeError and ShapeError for outputs that do not
     keep the type of their initial value.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> x = pt.scan(lambda before: 2.0 * before, outputs_info=pt.as_tensor(1.0), n_steps=3, return_updates=False)
     >>> x.eval().tolist()
     [2.0, 4.0, 8.0]
@@ -467,31 +435,16 @@ def map(
 ) -> Any:
     """`fn` of every element along the first axis of `sequences`; arguments and result as those of `scan`.
 
-    Parameters
-    ----------
-    fn : callable
-        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    fn: Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
     sequences, non_sequences : ...
-    truncate_gradient : int, default -1
-        Number of last steps that derivatives go back through; -1 for all.
-    go_backwards : bool, default False
-        Whether the sequences are run through from their ends.
+    truncate_gradient: Number of last steps that derivatives go back through; -1 for all.
+    go_backwards: Whether the sequences are run through from their ends.
     mode, name, return_updates : ...
-
-    Returns
-    -------
-    object
-        What `fn` gives, stacked along a new first axis, and a dict of updates; with `return_updates=False` no dict.
-
-    See Also
-    --------
-    reduce : The last outputs alone.
-    foldl : `reduce` from the first element to the last.
-    foldr : `reduce` from the last element to the first.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: What `fn` gives, stacked along a new first axis, and a dict of updates; with `return_updates=False` no
+        dict.
+    See reduce: The last outputs alone.
+    See foldl: `reduce` from the first element to the last.
+    See foldr: `reduce` from the last element to the first.
     >>> pt.map(lambda x: x**2, [pt.as_tensor([1.0, 2.0])], return_updates=False).eval().tolist()
     [1.0, 4.0]
     """
@@ -513,29 +466,15 @@ def reduce(
 ) -> Any:
     """The last outputs of `scan(fn, sequences, outputs_info, non_sequences)`; OutOfBoundsError if there is no step.
 
-    Parameters
-    ----------
-    fn : callable
-        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    fn: Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
     sequences, outputs_info, non_sequences : ...
-    go_backwards : bool, default False
-        Whether the sequences are run through from their ends.
+    go_backwards: Whether the sequences are run through from their ends.
     mode, name, return_updates : ...
-
-    Returns
-    -------
-    object
-        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
-
-    See Also
-    --------
-    foldl : `reduce` from the first element to the last.
-    foldr : `reduce` from the last element to the first.
-    scan : Repeat a step.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
+        alone.
+    See foldl: `reduce` from the first element to the last.
+    See foldr: `reduce` from the last element to the first.
+    See scan: Repeat a step.
     >>> pt.reduce(
     ...     lambda x, sum: x + sum, [pt.as_tensor([1.0, 2.0])], pt.as_tensor(0.0), return_updates=False
     ... ).eval().item()
@@ -562,26 +501,13 @@ def foldl(
 ) -> Any:
     """`reduce` from the first element to the last.
 
-    Parameters
-    ----------
-    fn : callable
-        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    fn: Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
     sequences, outputs_info, non_sequences, mode, name, return_updates : ...
-
-    Returns
-    -------
-    object
-        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
-
-    See Also
-    --------
-    foldr : `reduce` from the last element to the first.
-    scan : Repeat a step.
-    map : `fn` of every element along the first axis of `sequences`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
+        alone.
+    See foldr: `reduce` from the last element to the first.
+    See scan: Repeat a step.
+    See map: `fn` of every element along the first axis of `sequences`.
     >>> pt.foldl(
     ...     lambda x, sum: x - sum, [pt.as_tensor([1.0, 5.0])], pt.as_tensor(0.0), return_updates=False
     ... ).eval().item()
@@ -601,26 +527,13 @@ def foldr(
 ) -> Any:
     """`reduce` from the last element to the first.
 
-    Parameters
-    ----------
-    fn : callable
-        Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
+    fn: Function of an element of each sequence, of the result before and of `non_sequences`, in this order.
     sequences, outputs_info, non_sequences, mode, name, return_updates : ...
-
-    Returns
-    -------
-    object
-        The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs alone.
-
-    See Also
-    --------
-    scan : Repeat a step.
-    map : `fn` of every element along the first axis of `sequences`.
-    reduce : The last outputs alone.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The last outputs, one tensor or a list, and a dict of updates; with `return_updates=False` the outputs
+        alone.
+    See scan: Repeat a step.
+    See map: `fn` of every element along the first axis of `sequences`.
+    See reduce: The last outputs alone.
     >>> pt.foldr(
     ...     lambda x, sum: x - sum, [pt.as_tensor([1.0, 5.0])], pt.as_tensor(0.0), return_updates=False
     ... ).eval().item()
@@ -634,33 +547,17 @@ def while_loop(
 ) -> Any:
     """Repeat `body` as long as `condition` holds, as `jax.lax.while_loop` does.
 
-    Parameters
-    ----------
-    condition : callable
-        Function of the values, tells whether another step is done.
-    body : callable
-        Function of the values, returns the next ones: as many, of the same types.
-    initial : object
-        One value, or a tuple or list of values.
-    max_steps : int, optional
-        The loop ends after so many steps at the latest.
-
-    Returns
-    -------
-    object
-        The last values, in the form of `initial`.
-
-    See Also
-    --------
-    scan : A loop that keeps what every step gives.
+    condition: Function of the values, tells whether another step is done.
+    body: Function of the values, returns the next ones: as many, of the same types.
+    initial: One value, or a tuple or list of values.
+    max_steps: The loop ends after so many steps at the latest.
+    Returns: The last values, in the form of `initial`.
+    See scan: A loop that keeps what every step gives.
 
     Notes
     -----
     The result has the form of `initial`. Derivatives run the loop once to count its steps.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.while_loop(lambda x: x < 50.0, lambda x: 2 * x, 1.0).eval().item()
     64.0
     """

@@ -57,23 +57,10 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
 
     Fails where an eigenvalue of A is the negative of one of B.
 
-    Parameters
-    ----------
     A, B, Q : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of Q.
-
-    See Also
-    --------
-    solve_continuous_lyapunov : X with A X + X A' = Q.
-    solve_discrete_lyapunov : X with X = A X A' + Q.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of Q.
+    See solve_continuous_lyapunov: X with A X + X A' = Q.
+    See solve_discrete_lyapunov: X with X = A X A' + Q.
     >>> pt.linalg.solve_sylvester([[1.0]], [[3.0]], [[8.0]]).eval().tolist()
     [[2.0]]
     """
@@ -84,23 +71,10 @@ def solve_sylvester(A: TensorLike, B: TensorLike, Q: TensorLike) -> Node:
 def solve_continuous_lyapunov(A: TensorLike, Q: TensorLike) -> Node:
     """X with A X + X A' = Q, for square matrices of one shape.
 
-    Parameters
-    ----------
     A, Q : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of Q.
-
-    See Also
-    --------
-    solve_discrete_lyapunov : X with X = A X A' + Q.
-    solve_sylvester : X with A X + X B = Q.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of Q.
+    See solve_discrete_lyapunov: X with X = A X A' + Q.
+    See solve_sylvester: X with A X + X B = Q.
     >>> pt.linalg.solve_continuous_lyapunov([[1.0]], [[4.0]]).eval().tolist()
     [[2.0]]
     """
@@ -114,26 +88,12 @@ solve_lyapunov = solve_continuous_lyapunov
 def solve_discrete_lyapunov(A: TensorLike, Q: TensorLike, method: str = "bilinear") -> Node:
     """X with X = A X A' + Q, for square matrices of one shape.
 
-    Parameters
-    ----------
     A, Q : ...
-    method : str, default 'bilinear'
-        "bilinear" makes a continuous equation of it, which no eigenvalue of A at -1 allows; "direct" solves one system
-        of n * n unknowns, for few n, and takes no batch.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of Q.
-
-    See Also
-    --------
-    solve_sylvester : X with A X + X B = Q.
-    solve_continuous_lyapunov : X with A X + X A' = Q.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    method: "bilinear" makes a continuous equation of it, which no eigenvalue of A at -1 allows; "direct" solves one
+        system of n * n unknowns, for few n, and takes no batch.
+    Returns: Of the shape of Q.
+    See solve_sylvester: X with A X + X B = Q.
+    See solve_continuous_lyapunov: X with A X + X A' = Q.
     >>> pt.linalg.solve_discrete_lyapunov([[0.5]], [[3.0]]).eval().tolist()
     [[4.0]]
     """
@@ -154,34 +114,18 @@ def solve_discrete_are(
 ) -> Node:
     """The stabilising X = A' X A - A' X B (R + B' X B)^-1 B' X A + Q of a discrete Riccati equation.
 
-    Parameters
-    ----------
-    A : TensorLike
-        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    A: Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
     B : ...
-    Q : TensorLike
-        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
-    R : TensorLike
-        Matrix, or a batch of them.
-    enforce_Q_symmetric : bool, default False
-        Whether the symmetric part of Q is taken.
-
-    Returns
-    -------
-    TensorVariable
-        A symmetric matrix of the shape of A.
-
-    See Also
-    --------
-    solve_continuous_are : Of a continuous system.
+    Q: Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    R: Matrix, or a batch of them.
+    enforce_Q_symmetric: Whether the symmetric part of Q is taken.
+    Returns: A symmetric matrix of the shape of A.
+    See solve_continuous_are: Of a continuous system.
 
     Notes
     -----
     Fails where no such X is found.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.linalg.solve_discrete_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
     [[1.618]]
     """
@@ -193,32 +137,17 @@ def solve_discrete_are(
 def solve_continuous_are(A: TensorLike, B: TensorLike, Q: TensorLike, R: TensorLike) -> Node:
     """The stabilising X of the continuous Riccati equation A' X + X A - X B R^-1 B' X + Q = 0.
 
-    Parameters
-    ----------
-    A : TensorLike
-        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    A: Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
     B : ...
-    Q : TensorLike
-        Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
-    R : TensorLike
-        Matrix, or a batch of them.
-
-    Returns
-    -------
-    TensorVariable
-        A symmetric matrix of the shape of A.
-
-    See Also
-    --------
-    solve_discrete_are : Of a discrete system.
+    Q: Shape (n, n); B has shape (n, m), R (m, m). The symmetric parts of Q and R are taken, R must be regular.
+    R: Matrix, or a batch of them.
+    Returns: A symmetric matrix of the shape of A.
+    See solve_discrete_are: Of a discrete system.
 
     Notes
     -----
     Fails where no such X is found. Cayley's transform makes a discrete equation of it.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.linalg.solve_continuous_are([[1.0]], [[1.0]], [[1.0]], [[1.0]]).eval().round(4).tolist()
     [[2.4142]]
     """
@@ -244,28 +173,12 @@ def _symmetric(x: Node) -> Node:
 def solve_banded(l_and_u: Sequence[int], ab: TensorLike, b: TensorLike, *, b_ndim: int | None = None) -> Node:
     """`y` with A y = b for A with l diagonals below the main one and u above it, at a cost that grows with its length.
 
-    Parameters
-    ----------
-    l_and_u : sequence of int
-        The numbers l and u.
-    ab : TensorLike
-        Shape (l + u + 1, n): diagonals as rows, the highest first; element (i, j) of A stands at (u + i - j, j).
+    l_and_u: The numbers l and u.
+    ab: Shape (l + u + 1, n): diagonals as rows, the highest first; element (i, j) of A stands at (u + i - j, j).
     b : ...
-    b_ndim : int, optional
-        As in `solve`.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`.
-
-    See Also
-    --------
-    solve_toeplitz : `y` with T y = b for the Toeplitz matrix T of a first column.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b_ndim: As in `solve`.
+    Returns: Of the shape of `b`.
+    See solve_toeplitz: `y` with T y = b for the Toeplitz matrix T of a first column.
     >>> pt.linalg.solve_banded((1, 0), [[2.0, 4.0], [1.0, 0.0]], [2.0, 5.0]).eval().tolist()
     [1.0, 1.0]
     """
@@ -301,22 +214,9 @@ def tridiagonal_lu_factor(a: TensorLike) -> tuple[Node, Node, Node, Node, Node]:
     Only the main diagonal of a and those beside it are read. dl and du have length n - 1, du2 has n - 2. There is no
     derivative; `solve` with assume_a="tridiagonal" has one.
 
-    Parameters
-    ----------
     a : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable, TensorVariable)
-        The factors dl, d, du, du2 and the exchanges of rows.
-
-    See Also
-    --------
-    tridiagonal_lu_solve : Solves by it.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The factors dl, d, du, du2 and the exchanges of rows.
+    See tridiagonal_lu_solve: Solves by it.
     >>> a = [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]
     >>> dl, d, du, du2, rows = pt.linalg.tridiagonal_lu_factor(a)
     >>> d.eval().round(4).tolist()
@@ -334,32 +234,17 @@ def tridiagonal_lu_solve(
 ) -> Node:
     """`y` with a y = b, or a' y = b where `transposed`, from the results of `tridiagonal_lu_factor`.
 
-    Parameters
-    ----------
-    a_diagonals : sequence of TensorLike
-        The three diagonals as `tridiagonal_lu_factor` gives them.
+    a_diagonals: The three diagonals as `tridiagonal_lu_factor` gives them.
     b : ...
-    b_ndim : int, optional
-        As in `solve`.
-    transposed : bool, default False
-        Whether the transposed system is solved.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`.
-
-    See Also
-    --------
-    tridiagonal_lu_factor : The factors.
+    b_ndim: As in `solve`.
+    transposed: Whether the transposed system is solved.
+    Returns: Of the shape of `b`.
+    See tridiagonal_lu_factor: The factors.
 
     Notes
     -----
     The derivative is that in b.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> a = [[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]
     >>> factors = pt.linalg.tridiagonal_lu_factor(a)
     >>> pt.linalg.tridiagonal_lu_solve(factors, [3.0, 4.0, 3.0]).eval().round(4).tolist()
@@ -389,30 +274,16 @@ def solve_toeplitz(
 ) -> Node:
     """`y` with T y = b for the Toeplitz matrix T of a first column, or of a tuple of first column and first row.
 
-    Parameters
-    ----------
-    c_or_cr : TensorLike or tuple of (TensorLike, TensorLike)
-        First column, or a pair of first column and first row.
-    b : TensorLike
-        A vector, or a matrix of right sides.
+    c_or_cr: First column, or a pair of first column and first row.
+    b: A vector, or a matrix of right sides.
     check_finite : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`.
-
-    See Also
-    --------
-    solve_banded : `y` with A y = b for A with l diagonals below the main one and u above it.
+    Returns: Of the shape of `b`.
+    See solve_banded: `y` with A y = b for A with l diagonals below the main one and u above it.
 
     Notes
     -----
     The whole matrix is factorised, as a general one.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.linalg.solve_toeplitz([2.0, 1.0], [3.0, 3.0]).eval().tolist()
     [1.0, 1.0]
     """

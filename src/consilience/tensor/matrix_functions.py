@@ -16,24 +16,11 @@ from consilience.tensor.keywords import export
 def expm(A: TensorLike) -> Node:
     """The exponential of square matrices, by Pade approximants with scaling and squaring.
 
-    Parameters
-    ----------
     A : ...
-
-    Returns
-    -------
-    TensorVariable
-        Square matrices of the same shape.
-
-    See Also
-    --------
-    logm : The principal logarithm of square matrices.
-    sqrtm : The principal square root of square matrices.
-    matrix_power : A square matrix times itself n times.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Square matrices of the same shape.
+    See logm: The principal logarithm of square matrices.
+    See sqrtm: The principal square root of square matrices.
+    See matrix_power: A square matrix times itself n times.
     >>> pt.linalg.expm([[0.0, 1.0], [0.0, 0.0]]).eval().round(4).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
@@ -45,24 +32,11 @@ def logm(A: TensorLike) -> Node:
 
     It is real, so A must have no eigenvalue on the negative half of the real line or at 0: else LinearAlgebraError.
 
-    Parameters
-    ----------
     A : ...
-
-    Returns
-    -------
-    TensorVariable
-        Square matrices of the same shape.
-
-    See Also
-    --------
-    sqrtm : The principal square root of square matrices.
-    matrix_power : A square matrix times itself n times.
-    expm : The exponential of square matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Square matrices of the same shape.
+    See sqrtm: The principal square root of square matrices.
+    See matrix_power: A square matrix times itself n times.
+    See expm: The exponential of square matrices.
     >>> pt.linalg.logm([[1.0, 1.0], [0.0, 1.0]]).eval().round(4).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
@@ -75,24 +49,11 @@ def sqrtm(A: TensorLike) -> Node:
     It is real, so A must have no eigenvalue on the negative half of the real line: else LinearAlgebraError. Rounding
     may bring eigenvalues that are 0 there; the derivative exists where none is 0.
 
-    Parameters
-    ----------
     A : ...
-
-    Returns
-    -------
-    TensorVariable
-        Square matrices of the same shape.
-
-    See Also
-    --------
-    matrix_power : A square matrix times itself n times.
-    expm : The exponential of square matrices.
-    logm : The principal logarithm of square matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Square matrices of the same shape.
+    See matrix_power: A square matrix times itself n times.
+    See expm: The exponential of square matrices.
+    See logm: The principal logarithm of square matrices.
     >>> pt.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).eval().tolist()
     [[2.0, 0.0], [0.0, 3.0]]
     """

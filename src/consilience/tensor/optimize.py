@@ -50,58 +50,32 @@ def minimize(
 ) -> tuple[Any, Node]:
     """Values of some variables at which a scalar expression has a (local) minimum.
 
-    Parameters
-    ----------
-    objective : TensorLike
-        Float scalar that depends on `x`.
-    x : TensorVariable or sequence of TensorVariable
-        The variable, or a list of variables of any shapes; their values are where the search begins.
-    method : str, default 'BFGS'
-        "BFGS" and "L-BFGS-B" (without bounds) are loops in machine code. "Nelder-Mead", "Powell", "CG", "Newton-CG",
-        "TNC", "COBYLA", "COBYQA", "SLSQP", "trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov", and
-        "L-BFGS-B" with bounds are SciPy's, called by Python in each evaluation.
-    jac : bool, default True
-        False: SciPy takes differences in place of derivatives.
-    hess : bool, default False
-        Whether SciPy's method gets second derivatives; those that need them do in any case.
-    use_vectorized_jac : bool, default False
-        Accepted; all rows of a Jacobian are always computed together.
-    optimizer_kwargs : Keywords, optional
-        As `scipy.optimize.minimize` takes them. `tol` or `options={"gtol": ...}`: elements of the gradient at a minimum
-        are at most so large (default 1.5e-8, in float32 3.5e-4); `options={"maxiter": ...}` (default 200 for each
-        element).
-    x0 : object, optional
-        Where the search begins, in place of the values of `x`.
-
-    Returns
-    -------
-    tuple of (object, TensorVariable)
-        The solution, in the form of `x`, and whether the search succeeded, a bool scalar. Where it did not, the
+    objective: Float scalar that depends on `x`.
+    x: The variable, or a list of variables of any shapes; their values are where the search begins.
+    method: "BFGS" and "L-BFGS-B" (without bounds) are loops in machine code. "Nelder-Mead", "Powell", "CG",
+        "Newton-CG", "TNC", "COBYLA", "COBYQA", "SLSQP", "trust-constr", "dogleg", "trust-ncg", "trust-exact",
+        "trust-krylov", and "L-BFGS-B" with bounds are SciPy's, called by Python in each evaluation.
+    jac: False: SciPy takes differences in place of derivatives.
+    hess: Whether SciPy's method gets second derivatives; those that need them do in any case.
+    use_vectorized_jac: Accepted; all rows of a Jacobian are always computed together.
+    optimizer_kwargs: As `scipy.optimize.minimize` takes them. `tol` or `options={"gtol": ...}`: elements of the
+        gradient at a minimum are at most so large (default 1.5e-8, in float32 3.5e-4); `options={"maxiter": ...}`
+        (default 200 for each element).
+    x0: Where the search begins, in place of the values of `x`.
+    Returns: The solution, in the form of `x`, and whether the search succeeded, a bool scalar. Where it did not, the
         solution is the last point of the search, which is no minimum, and its derivatives are NaN; so are they where
         the matrix of second derivatives is singular.
-
-    Raises
-    ------
-    ValueError
-        For an unknown method or option.
-    ShapeError, DtypeError
-        For objectives that are no float scalars.
-    DisconnectedInputError
-        For those that do not depend on `x`.
-
-    See Also
-    --------
-    minimize_scalar : Of one variable.
-    root : Where equations hold.
+    Raises ValueError: For an unknown method or option.
+    Raises ShapeError, DtypeError: For objectives that are no float scalars.
+    Raises DisconnectedInputError: For those that do not depend on `x`.
+    See minimize_scalar: Of one variable.
+    See root: Where equations hold.
 
     Notes
     -----
     Variables at `bounds` do not move with other values. With `constraints` the solution has no derivative:
     NullTypeGradError.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> x, a = pt.dvector("x"), pt.dscalar("a")
     >>> place, success = pt.optimize.minimize(((x - a) ** 2).sum(), x)
     >>> place.eval({x: [0.0, 0.0], a: 3.0}).round(4).tolist()
@@ -145,31 +119,18 @@ def minimize_scalar(
 ) -> tuple[Node, Node]:
     """The value of a scalar variable at which a scalar expression has a (local) minimum.
 
-    Parameters
-    ----------
-    objective : TensorLike
-        Float scalar that depends on `x`.
-    x : TensorVariable
-        Scalar variable; without a bracket the search begins at its value and at that plus 1.
-    method : str, default 'brent'
-        "brent", "golden", or "bounded", which needs bounds; loops in machine code.
-    optimizer_kwargs : Keywords, optional
-        As `scipy.optimize.minimize_scalar` takes them. `bracket`: two points from which the search goes downhill, or
-        three, whose second one has the least value; `bounds`: two points between which the method "bounded" searches;
-        both may be expressions. `tol` or `options={"xtol": …}`: the relative distance to the minimum (default 1.5e-8);
-        for "bounded" `options={"xatol": …}`: the absolute one (default 1.5e-8). `options={"maxiter": …}` (default 500).
-    x0 : TensorLike, optional
-        Where the search begins, in place of the value of `x`.
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        The place, and whether the search succeeded.
-
-    See Also
-    --------
-    minimize : Of several variables.
-    root_scalar : Where an expression is zero.
+    objective: Float scalar that depends on `x`.
+    x: Scalar variable; without a bracket the search begins at its value and at that plus 1.
+    method: "brent", "golden", or "bounded", which needs bounds; loops in machine code.
+    optimizer_kwargs: As `scipy.optimize.minimize_scalar` takes them. `bracket`: two points from which the search goes
+        downhill, or three, whose second one has the least value; `bounds`: two points between which the method
+        "bounded" searches; both may be expressions. `tol` or `options={"xtol": …}`: the relative distance to the
+        minimum (default 1.5e-8); for "bounded" `options={"xatol": …}`: the absolute one (default 1.5e-8).
+        `options={"maxiter": …}` (default 500).
+    x0: Where the search begins, in place of the value of `x`.
+    Returns: The place, and whether the search succeeded.
+    See minimize: Of several variables.
+    See root_scalar: Where an expression is zero.
 
     Notes
     -----
@@ -179,9 +140,6 @@ def minimize_scalar(
 
     Raises ValueError for an unknown method or option; otherwise as `minimize`.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> x, a = pt.dscalars("x", "a")
     >>> place, success = pt.optimize.minimize_scalar((x - a) ** 2, x)
     >>> place.eval({x: 0.0, a: 3.0}).round(4).item()
@@ -243,54 +201,27 @@ def root(
 ) -> tuple[Any, Node]:
     """Values of some variables at which expressions are zero.
 
-    Parameters
-    ----------
-    equations : TensorLike or sequence of TensorLike
-        Float tensor, or a list of them, with as many elements as the variables together.
-    variables : TensorVariable or sequence of TensorVariable
-        The variable, or a list of variables of any shapes; their values are where the search begins.
-    method : str, default 'hybr'
-        "hybr" (Powell's hybrid method, with the exact Jacobian at every point) and "newton" (Newton steps, halved until
-        the residuals become smaller) are loops in machine code. "lm", "broyden1", "broyden2", "anderson",
+    equations: Float tensor, or a list of them, with as many elements as the variables together.
+    variables: The variable, or a list of variables of any shapes; their values are where the search begins.
+    method: "hybr" (Powell's hybrid method, with the exact Jacobian at every point) and "newton" (Newton steps, halved
+        until the residuals become smaller) are loops in machine code. "lm", "broyden1", "broyden2", "anderson",
         "linearmixing", "diagbroyden", "excitingmixing", "krylov" and "df-sane" are SciPy's, called by Python in each
         evaluation.
-    jac : bool, default True
-        False: SciPy takes differences in place of derivatives.
-    use_vectorized_jac : bool, default False
-        Accepted; all rows of a Jacobian are always computed together.
-    optimizer_kwargs : Keywords, optional
-        As `scipy.optimize.root` takes them. `tol` or `options={"xtol": ...}`: the last Newton step changes each element
-        x by at most this times |x| + 1e-4 (default 1.5e-8, in float32 3.5e-4), which leaves an error of about its
-        square; `options={"maxiter": ...}`: evaluations (default 200 for each element and one).
-    x0 : object, optional
-        Where the search begins, in place of the values of `variables`.
-
-    Returns
-    -------
-    tuple of (object, TensorVariable)
-        The solution, in the form of `variables`, and whether the search succeeded, a bool scalar. Where it did not, the
-        solution is the last point of the search, which is no root, and its derivatives are NaN; so are they where the
-        Jacobian is singular.
-
-    Raises
-    ------
-    ValueError
-        For an unknown method or option.
-    ShapeError
-        For another number of equations than of variables.
-    DtypeError
-        For equations that are no floats.
-    DisconnectedInputError
-        For those that do not depend on a variable.
-
-    See Also
-    --------
-    root_scalar : One equation.
-    minimize : Where an expression is least.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    jac: False: SciPy takes differences in place of derivatives.
+    use_vectorized_jac: Accepted; all rows of a Jacobian are always computed together.
+    optimizer_kwargs: As `scipy.optimize.root` takes them. `tol` or `options={"xtol": ...}`: the last Newton step
+        changes each element x by at most this times |x| + 1e-4 (default 1.5e-8, in float32 3.5e-4), which leaves an
+        error of about its square; `options={"maxiter": ...}`: evaluations (default 200 for each element and one).
+    x0: Where the search begins, in place of the values of `variables`.
+    Returns: The solution, in the form of `variables`, and whether the search succeeded, a bool scalar. Where it did
+        not, the solution is the last point of the search, which is no root, and its derivatives are NaN; so are they
+        where the Jacobian is singular.
+    Raises ValueError: For an unknown method or option.
+    Raises ShapeError: For another number of equations than of variables.
+    Raises DtypeError: For equations that are no floats.
+    Raises DisconnectedInputError: For those that do not depend on a variable.
+    See root_scalar: One equation.
+    See minimize: Where an expression is least.
     >>> x, a = pt.dvector("x"), pt.dscalar("a")
     >>> place, success = pt.optimize.root(x**2 - a, x)
     >>> place.eval({x: [1.0, 2.0], a: 9.0}).round(4).tolist()
@@ -334,34 +265,19 @@ def root_scalar(
 ) -> tuple[Node, Node]:
     """The value of a scalar variable at which a scalar expression is zero.
 
-    Parameters
-    ----------
-    equation : TensorLike
-        Float scalar that depends on `variable`.
-    variable : TensorVariable
-        Scalar variable; its value is where methods without a bracket begin.
-    method : str, default 'secant'
-        "bisect", "brentq" (both need a bracket), "newton", "secant" and "halley" are loops in machine code. "brenth",
-        "ridder" and "toms748" (all need a bracket) are SciPy's, called by Python in each evaluation.
-    jac, hess : bool, default False
-        Accepted; "newton" and "halley" have the exact derivatives in any case.
-    optimizer_kwargs : Keywords, optional
-        As `scipy.optimize.root_scalar` takes them. `bracket`: two points where the equation has different signs, which
-        may be expressions; `x1`: the second point of "secant"; `xtol` and `rtol`: the last step, or half of the
-        interval, is at most xtol + rtol |x| (defaults 2e-12 and 9e-16 with a bracket, 1.5e-8 and 0 without); `maxiter`
-        (default 100 with a bracket, 50 without).
-    x0 : TensorLike, optional
-        Where the search begins, in place of the value of `variable`.
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        The place, and whether the search succeeded.
-
-    See Also
-    --------
-    root : Of several equations.
-    minimize_scalar : Where an expression is least.
+    equation: Float scalar that depends on `variable`.
+    variable: Scalar variable; its value is where methods without a bracket begin.
+    method: "bisect", "brentq" (both need a bracket), "newton", "secant" and "halley" are loops in machine code.
+        "brenth", "ridder" and "toms748" (all need a bracket) are SciPy's, called by Python in each evaluation.
+    jac, hess: Accepted; "newton" and "halley" have the exact derivatives in any case.
+    optimizer_kwargs: As `scipy.optimize.root_scalar` takes them. `bracket`: two points where the equation has different
+        signs, which may be expressions; `x1`: the second point of "secant"; `xtol` and `rtol`: the last step, or half
+        of the interval, is at most xtol + rtol |x| (defaults 2e-12 and 9e-16 with a bracket, 1.5e-8 and 0 without);
+        `maxiter` (default 100 with a bracket, 50 without).
+    x0: Where the search begins, in place of the value of `variable`.
+    Returns: The place, and whether the search succeeded.
+    See root: Of several equations.
+    See minimize_scalar: Where an expression is least.
 
     Notes
     -----
@@ -371,9 +287,6 @@ def root_scalar(
 
     Raises ValueError for an unknown method or option and for a bracket that is missing; otherwise as `root`.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> x, a = pt.dscalars("x", "a")
     >>> place, success = pt.optimize.root_scalar(x**2 - a, x)
     >>> place.eval({x: 1.0, a: 9.0}).round(4).item()

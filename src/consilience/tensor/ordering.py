@@ -26,27 +26,12 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
 
     None flattens first. A single position of the result, as in `partition(a, k)[..., k]`, is found without sorting.
 
-    Parameters
-    ----------
     a : ...
-    kth : int or list of int or tuple of int
-        Place or number of elements that the order is known of.
-    axis : int or None, default -1
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `a`; a vector for None.
-
-    See Also
-    --------
-    argtopk : The positions (int64) of the elements that `topk` gives.
-    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    kth: Place or number of elements that the order is known of.
+    axis (int or None): Axis to work along, counted from the end if negative; None for the flattened tensor.
+    Returns: Of the shape of `a`; a vector for None.
+    See argtopk: The positions (int64) of the elements that `topk` gives.
+    See argpartition: Positions (int64) that make `partition` of the elements along `axis`.
     >>> pt.partition([3.0, 5.0, 1.0], 0)[0].eval().item()
     1.0
     """
@@ -59,27 +44,12 @@ def partition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int |
 def argpartition(a: TensorLike, kth: int | list[int] | tuple[int, ...], axis: int | None = -1) -> Node:
     """Positions (int64) that make `partition` of the elements along `axis`: those of `argsort`.
 
-    Parameters
-    ----------
     a : ...
-    kth : int or list of int or tuple of int
-        Place or number of elements that the order is known of.
-    axis : int or None, default -1
-        Axis to work along, counted from the end if negative; None for the flattened tensor.
-
-    Returns
-    -------
-    TensorVariable
-        Positions (int64), of the shape of `a`; a vector for `axis=None`.
-
-    See Also
-    --------
-    partition : Some elements where sorting puts them.
-    argtopk : The positions (int64) of the elements that `topk` gives.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    kth: Place or number of elements that the order is known of.
+    axis (int or None): Axis to work along, counted from the end if negative; None for the flattened tensor.
+    Returns: Positions (int64), of the shape of `a`; a vector for `axis=None`.
+    See partition: Some elements where sorting puts them.
+    See argtopk: The positions (int64) of the elements that `topk` gives.
     >>> pt.argpartition([3.0, 5.0, 1.0], 0)[0].eval().item()
     2
     """
@@ -101,26 +71,12 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
 
     Of equal elements the earlier ones come first; NaN is greater than all numbers.
 
-    Parameters
-    ----------
     x : ...
-    kth : int
-        Place or number of elements that the order is known of.
+    kth: Place or number of elements that the order is known of.
     axis (one) : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        The elements and their positions, of length |kth| along `axis`.
-
-    See Also
-    --------
-    argtopk : The positions (int64) of the elements that `topk` gives.
-    topk : The |kth| greatest elements along `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The elements and their positions, of length |kth| along `axis`.
+    See argtopk: The positions (int64) of the elements that `topk` gives.
+    See topk: The |kth| greatest elements along `axis`.
     >>> [x.eval().tolist() for x in pt.topk_and_argtopk([3.0, 5.0, 1.0], 2)]
     [[5.0, 3.0], [1, 0]]
     """
@@ -137,26 +93,12 @@ def topk_and_argtopk(x: TensorLike, kth: int, axis: int = -1) -> tuple[Node, Nod
 def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     """The |kth| greatest elements along `axis`, the greatest first; for kth < 0 the least, the least first.
 
-    Parameters
-    ----------
     x : ...
-    kth : int
-        Place or number of elements that the order is known of.
+    kth: Place or number of elements that the order is known of.
     axis (one) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of length |kth| along `axis`.
-
-    See Also
-    --------
-    topk_and_argtopk : The greatest elements and their positions.
-    argtopk : The positions (int64) of the elements that `topk` gives.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of length |kth| along `axis`.
+    See topk_and_argtopk: The greatest elements and their positions.
+    See argtopk: The positions (int64) of the elements that `topk` gives.
     >>> pt.topk([3.0, 5.0, 1.0], 2).eval().tolist()
     [5.0, 3.0]
     """
@@ -166,26 +108,12 @@ def topk(x: TensorLike, kth: int, axis: int = -1) -> Node:
 def argtopk(x: TensorLike, kth: int, axis: int = -1) -> Node:
     """The positions (int64) of the elements that `topk` gives.
 
-    Parameters
-    ----------
     x : ...
-    kth : int
-        Place or number of elements that the order is known of.
+    kth: Place or number of elements that the order is known of.
     axis (one) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Positions (int64), as many as |kth| along `axis`.
-
-    See Also
-    --------
-    argpartition : Positions (int64) that make `partition` of the elements along `axis`.
-    partition : Some elements where sorting puts them.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Positions (int64), as many as |kth| along `axis`.
+    See argpartition: Positions (int64) that make `partition` of the elements along `axis`.
+    See partition: Some elements where sorting puts them.
     >>> pt.argtopk([3.0, 5.0, 1.0], 1).eval().tolist()
     [1]
     """
@@ -201,33 +129,15 @@ def unique(
 ) -> Node | tuple[Node, ...]:
     """The different elements in ascending order; their number is known when the function runs.
 
-    Parameters
-    ----------
-    ar : TensorLike
-        Tensor.
-    return_index : bool, default False
-        Also where each occurs first.
-    return_inverse : bool, default False
-        Also the places in the result that make up the tensor again, in its shape.
-    return_counts : bool, default False
-        Also how often each occurs.
-    axis : int, optional
-        Compare the parts along an axis in place of elements, in the order of their elements; a vector of places then
+    ar: Tensor.
+    return_index: Also where each occurs first.
+    return_inverse: Also the places in the result that make up the tensor again, in its shape.
+    return_counts: Also how often each occurs.
+    axis: Compare the parts along an axis in place of elements, in the order of their elements; a vector of places then
         makes up the axis again.
-
-    Returns
-    -------
-    TensorVariable or tuple of TensorVariable
-        The elements, and what is asked for besides: positions, the inverse, counts.
-
-    See Also
-    --------
-    bincount : How often each integer occurs.
-    histogram : How many elements lie in each interval (int64).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The elements, and what is asked for besides: positions, the inverse, counts.
+    See bincount: How often each integer occurs.
+    See histogram: How many elements lie in each interval (int64).
     >>> pt.unique([3, 1, 3]).eval().tolist()
     [1, 3]
     """
@@ -297,26 +207,11 @@ def _parts_differ(ordered: Node, axis: int) -> Node:
 def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) -> Node:
     """The elements of the last axis of x in the orders that the rows of y name; leading axes broadcast.
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Permutations of 0, 1, …, as many as a row has elements.
-    inverse : bool, default False
-        Undo these permutations instead.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument, in another order.
-
-    See Also
-    --------
-    inverse_permutation : The permutation that undoes another.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    y: Permutations of 0, 1, …, as many as a row has elements.
+    inverse: Undo these permutations instead.
+    Returns: Of the shape of the argument, in another order.
+    See inverse_permutation: The permutation that undoes another.
     >>> pt.permute_row_elements([[1.0, 2.0, 3.0]], [[2, 0, 1]]).eval().tolist()
     [[3.0, 1.0, 2.0]]
     """

@@ -22,26 +22,11 @@ Axes = int | Sequence[int] | None
 def pack(*tensors: TensorLike, keep_axes: Axes = None) -> tuple[Node, list[tuple[int | Node, ...]]]:
     """Tensors with all axes but some made into one, along which they are joined; and the lengths of these axes.
 
-    Parameters
-    ----------
-    *tensors : TensorLike
-        The tensors, in order.
-    keep_axes : int or sequence of int, optional
-        Axes that stay, in which the tensors agree: the first ones (0, 1, …), the last ones (…, -2, -1), or both, so
-        that the others are neighbours; None keeps none.
-
-    Returns
-    -------
-    tuple of (TensorVariable, list of tuple of int or TensorVariable)
-        The tensor, and of each input the lengths of the axes that were joined.
-
-    See Also
-    --------
-    unpack : The inverse.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *tensors: The tensors, in order.
+    keep_axes (int or sequence of int): Axes that stay, in which the tensors agree: the first ones (0, 1, …), the last
+        ones (…, -2, -1), or both, so that the others are neighbours; None keeps none.
+    Returns: The tensor, and of each input the lengths of the axes that were joined.
+    See unpack: The inverse.
     >>> packed, lengths = pt.pack([[1.0, 2.0], [3.0, 4.0]], 5.0)
     >>> packed.eval().tolist()
     [1.0, 2.0, 3.0, 4.0, 5.0]
@@ -63,27 +48,11 @@ def pack(*tensors: TensorLike, keep_axes: Axes = None) -> tuple[Node, list[tuple
 def unpack(packed_input: TensorLike, packed_shapes: Sequence[Any], keep_axes: Axes = None) -> list[Node]:
     """The tensors that `pack` made one tensor of: the tensor, the lengths that `pack` gave, the axes that stayed.
 
-    Parameters
-    ----------
-    packed_input : TensorLike
-        The joined tensor.
-    packed_shapes : sequence
-        The shapes that `pack` returned.
-    keep_axes : int or sequence of int, optional
-        Axes that were kept apart.
-
-    Returns
-    -------
-    list of TensorVariable
-        In the order in which `pack` took them.
-
-    See Also
-    --------
-    pack : The inverse.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    packed_input: The joined tensor.
+    packed_shapes (sequence): The shapes that `pack` returned.
+    keep_axes (int or sequence of int): Axes that were kept apart.
+    Returns: In the order in which `pack` took them.
+    See pack: The inverse.
     >>> packed, lengths = pt.pack([[1.0, 2.0], [3.0, 4.0]], 5.0)
     >>> matrix, number = pt.unpack(packed, lengths)
     >>> matrix.eval().tolist(), number.eval().item()

@@ -43,35 +43,17 @@ def pad(
 ) -> Node:
     """`x` with elements added at both ends of its axes.
 
-    Parameters
-    ----------
     x : ...
-    pad_width : object
-        How many: a number, (before, after), or such a pair per axis.
-    mode : str, default 'constant'
-        "constant" and "linear_ramp", which ends in `end_values`; copies of elements: "edge", "wrap" around, "reflect"
+    pad_width: How many: a number, (before, after), or such a pair per axis.
+    mode: "constant" and "linear_ramp", which ends in `end_values`; copies of elements: "edge", "wrap" around, "reflect"
         at the end element or "symmetric" beside it; "maximum", "minimum", "mean" and "median" of an axis; "empty" for
         zeros.
-    constant_values, end_values : object, default 0
-        In the forms of `pad_width`.
-    stat_length : object, optional
-        How many elements at each end are looked at for a statistic, in the forms of `pad_width`; None all.
-    reflect_type : str, default 'even'
-        "even", or "odd" for twice the end element minus the copies.
-
-    Returns
-    -------
-    TensorVariable
-        Longer along the axes that are padded.
-
-    See Also
-    --------
-    tile : The whole tensor `reps` times along each axis.
-    repeat : Every element `repeats` times in a row along `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    constant_values, end_values: In the forms of `pad_width`.
+    stat_length: How many elements at each end are looked at for a statistic, in the forms of `pad_width`; None all.
+    reflect_type: "even", or "odd" for twice the end element minus the copies.
+    Returns: Longer along the axes that are padded.
+    See tile: The whole tensor `reps` times along each axis.
+    See repeat: Every element `repeats` times in a row along `axis`.
     >>> pt.pad([1.0, 2.0], 1).eval().tolist()
     [0.0, 1.0, 2.0, 0.0]
     """

@@ -23,30 +23,13 @@ def interp(
 ) -> Node:
     """Values at x of the line through the points (xp, fp), whose xp ascend.
 
-    Parameters
-    ----------
     x : ...
-    xp : TensorLike
-        Places of the known values, increasing.
-    fp : TensorLike
-        The known values.
-    left, right : TensorLike, optional
-        Values before the first and behind the last point; those of these points for None.
-    period : TensorLike, optional
-        Of x and xp, which then need not ascend; left and right have no meaning.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `x`.
-
-    See Also
-    --------
-    searchsorted : Places in an ascending vector.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    xp: Places of the known values, increasing.
+    fp: The known values.
+    left, right: Values before the first and behind the last point; those of these points for None.
+    period: Of x and xp, which then need not ascend; left and right have no meaning.
+    Returns: Of the shape of `x`.
+    See searchsorted: Places in an ascending vector.
     >>> pt.interp(0.5, [0.0, 1.0], [2.0, 4.0]).eval().item()
     3.0
     """

@@ -24,26 +24,12 @@ from consilience.transforms.vectorize import vectorize_function
 def inner(x: TensorLike, y: TensorLike) -> Node:
     """Sum of products over the last axis of both; the product if one is a number.
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Second operand, with as long a last axis.
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    vdot : Sum of the products of all elements of two tensors of equal size.
-    dot : NumPy's dot.
-    matmul : NumPy's matmul.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    y: Second operand, with as long a last axis.
+    Returns: The products, of the axes that are not summed over.
+    See vdot: Sum of the products of all elements of two tensors of equal size.
+    See dot: NumPy's dot.
+    See matmul: NumPy's matmul.
     >>> pt.inner([1.0, 2.0], [3.0, 4.0]).eval().item()
     11.0
     """
@@ -54,27 +40,12 @@ def inner(x: TensorLike, y: TensorLike) -> Node:
 def vdot(x: TensorLike, y: TensorLike) -> Node:
     """Sum of the products of all elements of two tensors of equal size; those of the first are conjugated.
 
-    Parameters
-    ----------
-    x : TensorLike
-        Tensor, or what becomes one: an array, a number, nested lists. Complex numbers are conjugated.
-    y : TensorLike
-        Second operand, with as many elements.
-
-    Returns
-    -------
-    TensorVariable
-        A number.
-
-    See Also
-    --------
-    dot : NumPy's dot.
-    matmul : NumPy's matmul.
-    tensordot : Sum of products over pairs of axes.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    x: Tensor, or what becomes one: an array, a number, nested lists. Complex numbers are conjugated.
+    y: Second operand, with as many elements.
+    Returns: A number.
+    See dot: NumPy's dot.
+    See matmul: NumPy's matmul.
+    See tensordot: Sum of products over pairs of axes.
     >>> pt.vdot([1.0, 2.0], [3.0, 4.0]).eval().item()
     11.0
     """
@@ -84,28 +55,13 @@ def vdot(x: TensorLike, y: TensorLike) -> Node:
 def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Products of vectors with vectors: the last axis of both is summed over, the others broadcast.
 
-    Parameters
-    ----------
-    x1 : TensorLike
-        First operand; leading axes are a batch.
-    x2 : TensorLike
-        Second operand; leading axes are a batch.
+    x1: First operand; leading axes are a batch.
+    x2: Second operand; leading axes are a batch.
     dtype : ...
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    matmul : NumPy's matmul.
-    matvec : Products of matrices with vectors.
-    vecmat : Products of vectors with matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The products, of the axes that are not summed over.
+    See matmul: NumPy's matmul.
+    See matvec: Products of matrices with vectors.
+    See vecmat: Products of vectors with matrices.
     >>> pt.vecdot([1.0, 2.0], [3.0, 4.0]).eval().item()
     11.0
     """
@@ -116,28 +72,13 @@ def vecdot(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
 def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Products of matrices with vectors; leading axes broadcast.
 
-    Parameters
-    ----------
-    x1 : TensorLike
-        First operand; leading axes are a batch.
-    x2 : TensorLike
-        Second operand; leading axes are a batch.
+    x1: First operand; leading axes are a batch.
+    x2: Second operand; leading axes are a batch.
     dtype : ...
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    vecmat : Products of vectors with matrices.
-    vecdot : Products of vectors with vectors.
-    matmul : NumPy's matmul.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The products, of the axes that are not summed over.
+    See vecmat: Products of vectors with matrices.
+    See vecdot: Products of vectors with vectors.
+    See matmul: NumPy's matmul.
     >>> pt.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).eval().tolist()
     [3.0, 7.0]
     """
@@ -147,28 +88,13 @@ def matvec(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -
 def vecmat(x1: TensorLike, x2: TensorLike, dtype: npt.DTypeLike | None = None) -> Node:
     """Products of vectors with matrices; leading axes broadcast.
 
-    Parameters
-    ----------
-    x1 : TensorLike
-        First operand; leading axes are a batch.
-    x2 : TensorLike
-        Second operand; leading axes are a batch.
+    x1: First operand; leading axes are a batch.
+    x2: Second operand; leading axes are a batch.
     dtype : ...
-
-    Returns
-    -------
-    TensorVariable
-        The products, of the axes that are not summed over.
-
-    See Also
-    --------
-    vecdot : Products of vectors with vectors.
-    matmul : NumPy's matmul.
-    matvec : Products of matrices with vectors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The products, of the axes that are not summed over.
+    See vecdot: Products of vectors with vectors.
+    See matmul: NumPy's matmul.
+    See matvec: Products of matrices with vectors.
     >>> pt.vecmat([1.0, 1.0], [[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [4.0, 6.0]
     """
@@ -185,25 +111,11 @@ def _vector(x: TensorLike) -> Node:
 def batched_dot(a: TensorLike, b: TensorLike) -> Node:
     """`dot` of the parts of two tensors along their first axis, whose lengths agree.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike
-        Second operand, with as many parts along its first axis.
-
-    Returns
-    -------
-    TensorVariable
-        The first axis, then those of the products.
-
-    See Also
-    --------
-    batched_tensordot : `tensordot` of the parts of two tensors along their first axis.
-    matmul : NumPy's matmul.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b: Second operand, with as many parts along its first axis.
+    Returns: The first axis, then those of the products.
+    See batched_tensordot: `tensordot` of the parts of two tensors along their first axis.
+    See matmul: NumPy's matmul.
     >>> pt.batched_dot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [2.0, 0.0]]).eval().tolist()
     [3.0, 6.0]
     """
@@ -240,27 +152,12 @@ def _core_of_dot(left: Node, right: Node) -> str:
 def batched_tensordot(x: TensorLike, y: TensorLike, axes: int | Sequence[Sequence[int]] = 2) -> Node:
     """`tensordot` of the parts of two tensors along their first axis; `axes` count with that axis.
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Second operand, with as many parts along its first axis.
-    axes : int or sequence of sequence of int, default 2
-        Number of last axes of x that meet those of y behind the first; or two lists, axes of x and as many of y.
-
-    Returns
-    -------
-    TensorVariable
-        The first axis, then those of the products.
-
-    See Also
-    --------
-    matmul : NumPy's matmul.
-    batched_dot : `dot` of the parts of two tensors along their first axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    y: Second operand, with as many parts along its first axis.
+    axes: Number of last axes of x that meet those of y behind the first; or two lists, axes of x and as many of y.
+    Returns: The first axis, then those of the products.
+    See matmul: NumPy's matmul.
+    See batched_dot: `dot` of the parts of two tensors along their first axis.
     >>> pt.batched_tensordot([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [2.0, 0.0]], axes=1).eval().tolist()
     [3.0, 6.0]
     """
@@ -286,25 +183,11 @@ def kron(a: TensorLike, b: TensorLike) -> Node:
 
     Determinants, inverses, systems and products of Kronecker products of matrices are computed from their parts.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike
-        Second operand.
-
-    Returns
-    -------
-    TensorVariable
-        Of the products of lengths.
-
-    See Also
-    --------
-    dot : NumPy's dot.
-    outer : All products of the elements of two flattened tensors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b: Second operand.
+    Returns: Of the products of lengths.
+    See dot: NumPy's dot.
+    See outer: All products of the elements of two flattened tensors.
     >>> pt.kron([[1.0, 2.0]], [[1.0], [1.0]]).eval().tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
@@ -324,23 +207,9 @@ def block_diag(*matrices: TensorLike) -> Node:
 
     Determinants, inverses, systems and products of block diagonal matrices are computed block by block.
 
-    Parameters
-    ----------
-    *matrices : TensorLike
-        The matrices, in order.
-
-    Returns
-    -------
-    TensorVariable
-        Of the sums of the lengths of the last two axes.
-
-    See Also
-    --------
-    diag : A diagonal matrix, or the diagonal of one.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *matrices: The matrices, in order.
+    Returns: Of the sums of the lengths of the last two axes.
+    See diag: A diagonal matrix, or the diagonal of one.
     >>> pt.block_diag([[1.0]], [[2.0, 3.0]]).eval().tolist()
     [[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]]
     """
@@ -355,24 +224,10 @@ def block_diag(*matrices: TensorLike) -> Node:
 def matrix_dot(*args: TensorLike) -> Node:
     """The product of several matrices, from left to right.
 
-    Parameters
-    ----------
-    *args : TensorLike
-        The tensors, in order.
-
-    Returns
-    -------
-    TensorVariable
-        The product.
-
-    See Also
-    --------
-    multi_dot : The product in the cheapest order.
-    matmul : NumPy's matmul.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    *args: The tensors, in order.
+    Returns: The product.
+    See multi_dot: The product in the cheapest order.
+    See matmul: NumPy's matmul.
     >>> pt.matrix_dot([[1.0, 2.0]], [[3.0], [4.0]]).eval().tolist()
     [[11.0]]
     """
@@ -384,24 +239,10 @@ def multi_dot(arrays: Sequence[TensorLike]) -> Node:
 
     Where lengths are not static the order is from left to right.
 
-    Parameters
-    ----------
-    arrays : sequence of TensorLike
-        The matrices, in order.
-
-    Returns
-    -------
-    TensorVariable
-        The product.
-
-    See Also
-    --------
-    matmul : NumPy's matmul.
-    matrix_dot : The product of several matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    arrays: The matrices, in order.
+    Returns: The product.
+    See matmul: NumPy's matmul.
+    See matrix_dot: The product of several matrices.
     >>> pt.multi_dot([[[1.0, 2.0]], [[3.0], [4.0]]]).eval().tolist()
     [[11.0]]
     """

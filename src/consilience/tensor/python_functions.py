@@ -18,27 +18,13 @@ from consilience.tensor.python_ops import Apply, Form, Op, Performed, Pulled, ti
 class FromFunctionOp(Op):
     """A function of NumPy arrays as an op; see `wrap_py`.
 
-    Parameters
-    ----------
-    fn : callable
-        Function of arrays that gives arrays.
-    itypes : sequence
-        Types of the inputs.
-    otypes : sequence
-        Types of the outputs.
-    infer_shape : callable, optional
-        Function that gives the shapes of the results.
-    gradient : callable, optional
-        Function that gives derivatives.
-    thread_safe : bool, default False
-        Whether several threads may call it at once.
-
-    See Also
-    --------
-    as_op : A decorator that makes one.
-
-    Examples
-    --------
+    fn: Function of arrays that gives arrays.
+    itypes (sequence): Types of the inputs.
+    otypes (sequence): Types of the outputs.
+    infer_shape: Function that gives the shapes of the results.
+    gradient: Function that gives derivatives.
+    thread_safe: Whether several threads may call it at once.
+    See as_op: A decorator that makes one.
     >>> import numpy as np
     >>> import consilience.tensor as pt
     >>> from consilience.compile import FromFunctionOp
@@ -115,36 +101,20 @@ def wrap_py(
 ) -> Callable[[Callable[..., Any]], FromFunctionOp]:
     """Decorator: a function of NumPy arrays as a function of tensors, computed by Python in every call.
 
-    Parameters
-    ----------
-    itypes : object
-        Types of the inputs: variables such as `pt.dvector`, called or not, or `TensorType`s; one or a list.
-    otypes : object
-        Types of the results, of the same kinds.
-    infer_shape : callable, optional
-        Of an `Apply` and of the shapes of the inputs (a list of tuples): gives a shape per result. Without it, lengths
-        that the types leave open are those of the arrays which the function gives.
-    gradient : callable, optional
-        Of the inputs and of one cotangent per result, all arrays; gives one array per input, None for zeros.
-    thread_safe : bool, default False
-        Whether it may run in several threads at once, as chains do; otherwise calls wait for each other.
-
-    Returns
-    -------
-    callable
-        Decorator of a function; what it gives is called with tensors.
-
-    See Also
-    --------
-    OpFromGraph : A function made of a graph.
+    itypes: Types of the inputs: variables such as `pt.dvector`, called or not, or `TensorType`s; one or a list.
+    otypes: Types of the results, of the same kinds.
+    infer_shape: Of an `Apply` and of the shapes of the inputs (a list of tuples): gives a shape per result. Without it,
+        lengths that the types leave open are those of the arrays which the function gives.
+    gradient: Of the inputs and of one cotangent per result, all arrays; gives one array per input, None for zeros.
+    thread_safe: Whether it may run in several threads at once, as chains do; otherwise calls wait for each other.
+    Returns: Decorator of a function; what it gives is called with tensors.
+    See OpFromGraph: A function made of a graph.
 
     Notes
     -----
     The function must be pure: equal calls may be made once, and calls that nobody needs not at all. It runs with the
     interpreter's lock. What it raises reaches the caller as it is.
 
-    Examples
-    --------
     >>> import consilience as pm, consilience.tensor as pt
     >>> @pm.as_op(itypes=[pt.dvector], otypes=[pt.dscalar])
     ... def largest(x):

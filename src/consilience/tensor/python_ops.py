@@ -37,28 +37,13 @@ Form = tuple[str, tuple[int | None, ...]]
 class Apply:
     """An op with its inputs and outputs: what `Op.make_node` returns, and the `owner` of a tensor.
 
-    Parameters
-    ----------
-    op : Op
-        An instance of `Op`.
-    inputs : sequence of TensorVariable
-        Tensors.
-    outputs : sequence of TensorVariable
-        Variables of the types of the results, such as `x.type()` or `pt.dvector()`: of these, dtype, number of axes and
-        lengths that are integers are read. Other lengths are those that `op.infer_shape` gives, and without it those of
-        the arrays which `perform` gives. The attribute `outputs` has the results themselves.
-
-    Raises
-    ------
-    GraphError
-        For something else than tensors.
-
-    See Also
-    --------
-    Op : Its `make_node` returns one.
-
-    Examples
-    --------
+    op: An instance of `Op`.
+    inputs: Tensors.
+    outputs: Variables of the types of the results, such as `x.type()` or `pt.dvector()`: of these, dtype, number of
+        axes and lengths that are integers are read. Other lengths are those that `op.infer_shape` gives, and without it
+        those of the arrays which `perform` gives. The attribute `outputs` has the results themselves.
+    Raises GraphError: For something else than tensors.
+    See Op: Its `make_node` returns one.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import Apply
     >>> x = pt.dscalar("x")
@@ -181,16 +166,12 @@ class PythonOp:
         Whether `perform` may run in several threads at once, as chains do; otherwise calls of all such ops wait for
         each other.
 
-    See Also
-    --------
-    as_op : A function of arrays as an op.
+    See as_op: A function of arrays as an op.
 
     Notes
     -----
     Values are checked in every call: ShapeError and DtypeError where `perform` gives other arrays than were declared.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import consilience.tensor as pt
     >>> from consilience.graph import Apply
@@ -405,27 +386,12 @@ class Undefined(Record):
 def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
     """For `pullback`: the derivative by an input is not written; NullTypeGradError where one is asked for.
 
-    Parameters
-    ----------
-    op : object
-        The op at hand.
-    x_pos : int
-        Place of the input.
+    op: The op at hand.
+    x_pos: Place of the input.
     x : ...
-    comment : str, default ''
-        Reason, for the message.
-
-    Returns
-    -------
-    Undefined
-        What `pullback` returns in place of a derivative.
-
-    See Also
-    --------
-    grad_undefined : Where none exists.
-
-    Examples
-    --------
+    comment: Reason, for the message.
+    Returns: What `pullback` returns in place of a derivative.
+    See grad_undefined: Where none exists.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import grad_not_implemented
     >>> type(grad_not_implemented(None, 0, pt.dscalar("x"), "nobody has needed it")).__name__
@@ -438,27 +404,12 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Unde
 def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
     """For `pullback`: the derivative by an input does not exist; NullTypeGradError where one is asked for.
 
-    Parameters
-    ----------
-    op : object
-        The op at hand.
-    x_pos : int
-        Place of the input.
+    op: The op at hand.
+    x_pos: Place of the input.
     x : ...
-    comment : str, default ''
-        Reason, for the message.
-
-    Returns
-    -------
-    Undefined
-        What `pullback` returns in place of a derivative.
-
-    See Also
-    --------
-    grad_not_implemented : Where it is not written.
-
-    Examples
-    --------
+    comment: Reason, for the message.
+    Returns: What `pullback` returns in place of a derivative.
+    See grad_not_implemented: Where it is not written.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import grad_undefined
     >>> type(grad_undefined(None, 0, pt.dscalar("x"), "a step")).__name__
@@ -470,12 +421,7 @@ def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
 class DisconnectedType:
     """The type of what has no influence: `DisconnectedType()()`, which is None, stands for its derivative.
 
-    See Also
-    --------
-    grad : `return_disconnected` says what stands for such a derivative.
-
-    Examples
-    --------
+    See grad: `return_disconnected` says what stands for such a derivative.
     >>> from consilience.gradient import DisconnectedType
     >>> DisconnectedType()() is None
     True

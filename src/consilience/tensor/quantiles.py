@@ -78,24 +78,11 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 
     Integers and bool give float64. No elements at all are a ShapeError.
 
-    Parameters
-    ----------
     a, axis, keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, without the axes that are reduced.
-
-    See Also
-    --------
-    std : Square root of the variance.
-    var : Mean squared deviation from the mean.
-    average : Mean over `axis`.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, without the axes that are reduced.
+    See std: Square root of the variance.
+    See var: Mean squared deviation from the mean.
+    See average: Mean over `axis`.
     >>> pt.median([1.0, 5.0, 3.0]).eval().item()
     3.0
     """
@@ -112,35 +99,21 @@ def median(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> Node:
 def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Node:
     """Quantiles over `axis` (all axes for None) at the probabilities q, whose axes come first; NaN when one is NaN.
 
-    Parameters
-    ----------
     a : ...
-    q : TensorLike
-        In [0, 1]: a number or a tensor. Others are a ParameterError, or an AssertionError in the call.
+    q: In [0, 1]: a number or a tensor. Others are a ParameterError, or an AssertionError in the call.
     axis : ...
-    method : str, default 'linear'
-        What lies between two elements, by NumPy's names: "linear" between its neighbours in the order, "lower",
+    method: What lies between two elements, by NumPy's names: "linear" between its neighbours in the order, "lower",
         "higher", "nearest" or "midpoint" of both, or one of Hyndman and Fan's: "inverted_cdf", "averaged_inverted_cdf",
         "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased".
     keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        The axes of q, then those that are left.
-
-    See Also
-    --------
-    percentile : `quantile` at probabilities in percent.
-    median : The middle element over `axis` (all axes for None).
+    Returns: The axes of q, then those that are left.
+    See percentile: `quantile` at probabilities in percent.
+    See median: The middle element over `axis` (all axes for None).
 
     Notes
     -----
     Integers give float64, except by methods that take an element. No elements at all are a ShapeError.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.quantile([1.0, 2.0, 3.0], 0.5).eval().item()
     2.0
     """
@@ -182,29 +155,14 @@ def quantile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "lin
 def percentile(a: TensorLike, q: TensorLike, axis: Axis = None, method: str = "linear", keepdims: bool = False) -> Node:
     """`quantile` at probabilities in percent, from 0 to 100.
 
-    Parameters
-    ----------
     a : ...
-    q : TensorLike
-        Percentages from 0 to 100: a number or a tensor.
+    q: Percentages from 0 to 100: a number or a tensor.
     axis : ...
-    method : str, default 'linear'
-        How to interpolate between elements, as in NumPy.
+    method: How to interpolate between elements, as in NumPy.
     keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        The axes of q, then those that are left.
-
-    See Also
-    --------
-    median : The middle element over `axis` (all axes for None).
-    quantile : Quantiles over `axis` (all axes for None) at the probabilities q.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The axes of q, then those that are left.
+    See median: The middle element over `axis` (all axes for None).
+    See quantile: Quantiles over `axis` (all axes for None) at the probabilities q.
     >>> pt.percentile([1.0, 2.0, 3.0], 50).eval().item()
     2.0
     """

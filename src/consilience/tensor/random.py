@@ -70,28 +70,13 @@ def shared_rng(
 ) -> Node:
     """A shared random key, for functions that say themselves how it goes on: `updates={rng: next_rng}`.
 
-    Parameters
-    ----------
-    value : Generator, optional
-        A generator of NumPy's: equal generators give equal draws, which are not those of the generator.
-    seed : object, optional
-        What `numpy.random.default_rng` takes; None: another one every time.
+    value: A generator of NumPy's: equal generators give equal draws, which are not those of the generator.
+    seed: What `numpy.random.default_rng` takes; None: another one every time.
     name : ...
-    borrow : bool, default False
-        Accepted; a generator that is given is never changed.
-
-    Returns
-    -------
-    TensorVariable
-        A shared key, for `rng=` of the functions here.
-
-    See Also
-    --------
-    rng : A key as an input.
-    collect_default_updates : Updates of all keys.
-
-    Examples
-    --------
+    borrow: Accepted; a generator that is given is never changed.
+    Returns: A shared key, for `rng=` of the functions here.
+    See rng: A key as an input.
+    See collect_default_updates: Updates of all keys.
     >>> import consilience as pm, consilience.tensor as pt
     >>> key = pt.random.shared_rng(seed=1)
     >>> next_key, x = pt.random.normal(rng=key, return_next_rng=True)
@@ -109,21 +94,9 @@ def shared_rng(
 def rng(name: str | None = None) -> Node:
     """A random key as the input of a function, which takes generators of NumPy's and seeds for it.
 
-    Parameters
-    ----------
     name : ...
-
-    Returns
-    -------
-    TensorVariable
-        For `rng=` of the functions here, and among the inputs of a function.
-
-    See Also
-    --------
-    shared_rng : A key that a function updates.
-
-    Examples
-    --------
+    Returns: For `rng=` of the functions here, and among the inputs of a function.
+    See shared_rng: A key that a function updates.
     >>> import numpy as np
     >>> import consilience as pm, consilience.tensor as pt
     >>> key = pt.random.rng("key")
@@ -141,25 +114,11 @@ def collect_default_updates(
 
     Variables without a key of their own need none: whatever compiles them draws them anew.
 
-    Parameters
-    ----------
     outputs : ...
-    inputs : sequence of TensorVariable, optional
-        Nodes behind which nothing is looked for.
-    must_be_shared : bool, default True
-        False: keys that are inputs are listed, too.
-
-    Returns
-    -------
-    dict of TensorVariable to TensorVariable
-        The next key by the key.
-
-    See Also
-    --------
-    function : Takes it as `updates`.
-
-    Examples
-    --------
+    inputs: Nodes behind which nothing is looked for.
+    must_be_shared: False: keys that are inputs are listed, too.
+    Returns: The next key by the key.
+    See function: Takes it as `updates`.
     >>> import consilience as pm, consilience.tensor as pt
     >>> key = pt.random.shared_rng(seed=1)
     >>> x = pt.random.normal(rng=key)

@@ -24,23 +24,10 @@ from consilience.tensor.keywords import export
 def softmax(c: TensorLike, axis: Axis = None) -> Node:
     """`exp(c)` divided by its sum over `axis` (all axes for None), without overflow.
 
-    Parameters
-    ----------
     c, axis : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the shape of `c`.
-
-    See Also
-    --------
-    log_softmax : `c - logsumexp(c)` over `axis` (all axes for None).
-    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats of the shape of `c`.
+    See log_softmax: `c - logsumexp(c)` over `axis` (all axes for None).
+    See logsumexp: `log(sum(exp(x)))` over `axis` without overflow.
     >>> pt.softmax([1.0, 2.0]).eval().round(4).tolist()
     [0.2689, 0.7311]
     """
@@ -50,23 +37,10 @@ def softmax(c: TensorLike, axis: Axis = None) -> Node:
 def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
     """`c - logsumexp(c)` over `axis` (all axes for None), without overflow or cancellation.
 
-    Parameters
-    ----------
     c, axis : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats of the shape of `c`.
-
-    See Also
-    --------
-    logsumexp : `log(sum(exp(x)))` over `axis` without overflow.
-    softmax : `exp(c)` divided by its sum over `axis` (all axes for None).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats of the shape of `c`.
+    See logsumexp: `log(sum(exp(x)))` over `axis` without overflow.
+    See softmax: `exp(c)` divided by its sum over `axis` (all axes for None).
     >>> pt.log_softmax([1.0, 2.0]).eval().round(4).tolist()
     [-1.3133, -0.3133]
     """
@@ -76,24 +50,11 @@ def log_softmax(c: TensorLike, axis: Axis = None) -> Node:
 def max_and_argmax(a: TensorLike, axis: Axis = None, keepdims: bool = False) -> tuple[Node, Node]:
     """Greatest element over `axis` and the position of the first such.
 
-    Parameters
-    ----------
     a, axis, keepdims : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        The elements, and their positions in int64.
-
-    See Also
-    --------
-    argsort : Positions (int64) that put the elements along `axis` in ascending order.
-    argmax : Position of the first greatest element (int64).
-    argmin : Position of the first least element (int64).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The elements, and their positions in int64.
+    See argsort: Positions (int64) that put the elements along `axis` in ascending order.
+    See argmax: Position of the first greatest element (int64).
+    See argmin: Position of the first least element (int64).
     >>> [x.eval().item() for x in pt.max_and_argmax([3.0, 5.0, 1.0])]
     [5.0, 1]
     """
@@ -109,27 +70,12 @@ def diff(
 ) -> Node:
     """Differences of neighbours along `axis`, taken n times; of bool, whether neighbours differ.
 
-    Parameters
-    ----------
     x : ...
-    n : int, default 1
-        How often differences are taken.
+    n: How often differences are taken.
     axis (one) : ...
-    prepend, append : TensorLike, optional
-        What comes before and behind along the axis first: a number, or a tensor of x's rank.
-
-    Returns
-    -------
-    TensorVariable
-        Shorter along `axis` by n, or by less where something is put before or behind.
-
-    See Also
-    --------
-    cumsum : Running sum along an axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    prepend, append: What comes before and behind along the axis first: a number, or a tensor of x's rank.
+    Returns: Shorter along `axis` by n, or by less where something is put before or behind.
+    See cumsum: Running sum along an axis.
     >>> pt.diff([1.0, 3.0, 6.0]).eval().tolist()
     [2.0, 3.0]
     """
@@ -154,27 +100,13 @@ def diff(
 def average(a: TensorLike, axis: Axis = None, weights: TensorLike | None = None, *, keepdims: bool = False) -> Node:
     """Mean over `axis`, weighted by `weights`: of a's shape, or one per position of `axis`.
 
-    Parameters
-    ----------
     a, axis : ...
-    weights : TensorLike, optional
-        Weight of each element.
+    weights: Weight of each element.
     keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, without the axes that are reduced.
-
-    See Also
-    --------
-    mean : Arithmetic mean.
-    median : The middle element over `axis` (all axes for None).
-    std : Square root of the variance.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, without the axes that are reduced.
+    See mean: Arithmetic mean.
+    See median: The middle element over `axis` (all axes for None).
+    See std: Square root of the variance.
     >>> pt.average([1.0, 2.0, 4.0], weights=[1.0, 1.0, 2.0]).eval().item()
     2.75
     """
@@ -201,33 +133,14 @@ def cov(
 
     They are computed and given in float64.
 
-    Parameters
-    ----------
-    m : TensorLike
-        Variables, one per row (per column unless `rowvar`); a vector is one variable.
-    y : TensorLike, optional
-        More variables, in the form of `m`.
-    rowvar : bool, default True
-        Whether rows are variables and columns observations.
-    bias : bool, default False
-        The sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1.
-    ddof : int, optional
-        The sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1.
-    fweights, aweights : TensorLike, optional
-        How often each observation counts, and how much: vectors >= 0.
-
-    Returns
-    -------
-    TensorVariable
-        A square matrix, a row and a column per variable.
-
-    See Also
-    --------
-    corrcoef : Correlations of variables.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    m: Variables, one per row (per column unless `rowvar`); a vector is one variable.
+    y: More variables, in the form of `m`.
+    rowvar: Whether rows are variables and columns observations.
+    bias: The sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1.
+    ddof: The sum of products is divided by (observations - ddof); ddof None is 0 with `bias`, else 1.
+    fweights, aweights: How often each observation counts, and how much: vectors >= 0.
+    Returns: A square matrix, a row and a column per variable.
+    See corrcoef: Correlations of variables.
     >>> pt.cov([1.0, 2.0, 4.0]).eval().round(4).item()
     2.3333
     """
@@ -267,26 +180,11 @@ def _shares(node: Node, weights: TensorLike) -> Node:
 def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) -> Node:
     """Correlations of variables, one per row of x and y (per column unless `rowvar`), in [-1, 1].
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike, optional
-        More variables, in the form of the first ones.
-    rowvar : bool, default True
-        Whether rows are variables and columns observations.
-
-    Returns
-    -------
-    TensorVariable
-        A square matrix, a row and a column per variable.
-
-    See Also
-    --------
-    cov : Covariances of variables.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    y: More variables, in the form of the first ones.
+    rowvar: Whether rows are variables and columns observations.
+    Returns: A square matrix, a row and a column per variable.
+    See cov: Covariances of variables.
     >>> pt.corrcoef([[1.0, 2.0, 4.0], [1.0, 3.0, 4.0]]).eval().round(4).tolist()
     [[1.0, 0.9286], [0.9286, 1.0]]
     """

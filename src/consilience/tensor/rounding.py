@@ -11,22 +11,9 @@ from consilience.tensor.keywords import export
 def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
     """Floor quotient and remainder, the remainder with the sign of y.
 
-    Parameters
-    ----------
     x, y : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Quotients and remainders, of the common broadcast shape.
-
-    See Also
-    --------
-    ceil_intdiv : The quotient of integers, rounded up.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Quotients and remainders, of the common broadcast shape.
+    See ceil_intdiv: The quotient of integers, rounded up.
     >>> [x.eval().item() for x in pt.divmod(7.0, 2.0)]
     [3.0, 1.0]
     """
@@ -36,22 +23,9 @@ def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
 def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
     """The quotient of integers, rounded up.
 
-    Parameters
-    ----------
     a, b (second) : ...
-
-    Returns
-    -------
-    TensorVariable
-        Integers of the common broadcast shape.
-
-    See Also
-    --------
-    divmod : Floor quotient and remainder.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Integers of the common broadcast shape.
+    See divmod: Floor quotient and remainder.
     >>> pt.ceil_intdiv(7, 2).eval().item()
     4
     """
@@ -62,28 +36,13 @@ def ceil_intdiv(a: TensorLike, b: TensorLike) -> Node:
 def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) -> Node:
     """The nearest multiple of 10 ** -decimals.
 
-    Parameters
-    ----------
     a : ...
-    mode : str or int, optional
-        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero"; an integer here is NumPy's
+    mode: What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero"; an integer here is NumPy's
         `decimals`.
-    decimals : int, default 0
-        Decimal places.
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape and dtype of `a`.
-
-    See Also
-    --------
-    round_half_away_from_zero : The nearest whole number.
-    iround : The nearest whole number as int64.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    decimals: Decimal places.
+    Returns: Of the shape and dtype of `a`.
+    See round_half_away_from_zero: The nearest whole number.
+    See iround: The nearest whole number as int64.
     >>> pt.round([1.25, 2.5]).eval().tolist()
     [1.0, 2.0]
     """
@@ -93,23 +52,10 @@ def round(a: TensorLike, mode: str | int | None = None, *, decimals: int = 0) ->
 def round_half_away_from_zero(x: TensorLike) -> Node:
     """The nearest whole number, halves away from zero.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of the argument.
-
-    See Also
-    --------
-    iround : The nearest whole number as int64.
-    round : The nearest multiple of 10 ** -decimals.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of the argument.
+    See iround: The nearest whole number as int64.
+    See round: The nearest multiple of 10 ** -decimals.
     >>> pt.round_half_away_from_zero([2.5, -2.5]).eval().tolist()
     [3.0, -3.0]
     """
@@ -119,25 +65,11 @@ def round_half_away_from_zero(x: TensorLike) -> Node:
 def iround(a: TensorLike, mode: str | None = None) -> Node:
     """The nearest whole number as int64; `mode` as in `round`.
 
-    Parameters
-    ----------
     a : ...
-    mode : str, optional
-        What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero".
-
-    Returns
-    -------
-    TensorVariable
-        Integers of the common broadcast shape.
-
-    See Also
-    --------
-    round : The nearest multiple of 10 ** -decimals.
-    round_half_away_from_zero : The nearest whole number.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    mode: What becomes of halves: "half_to_even" (also for None) or "half_away_from_zero".
+    Returns: Integers of the common broadcast shape.
+    See round: The nearest multiple of 10 ** -decimals.
+    See round_half_away_from_zero: The nearest whole number.
     >>> pt.iround([1.2, 2.7]).eval().tolist()
     [1, 3]
     """

@@ -30,24 +30,13 @@ _BOUNDARIES = {"wrap": "wrap", "symm": "symmetric"}
 def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     """Sums over j of in1[..., j] in2[..., i - j].
 
-    Parameters
-    ----------
-    in1, in2 : TensorLike
-        (..., n) and (..., m), whose leading axes broadcast.
-    mode : str, default 'full'
-        "full": all n + m - 1 sums, zeros standing outside; "valid": the max(n, m) - min(n, m) + 1 of them that need
+    in1, in2: (..., n) and (..., m), whose leading axes broadcast.
+    mode: "full": all n + m - 1 sums, zeros standing outside; "valid": the max(n, m) - min(n, m) + 1 of them that need
         none; "same": n of the full ones, from the middle.
-
-    Returns
-    -------
-    TensorVariable
-        As long as `mode` says: "full", "same" or "valid".
-
-    See Also
-    --------
-    convolve2d : Of two matrices.
-    convolve : Convolution of two vectors.
-    correlate : Sums of in1[i + j] times the conjugate of in2[j].
+    Returns: As long as `mode` says: "full", "same" or "valid".
+    See convolve2d: Of two matrices.
+    See convolve: Convolution of two vectors.
+    See correlate: Sums of in1[i + j] times the conjugate of in2[j].
 
     Notes
     -----
@@ -55,9 +44,6 @@ def convolve1d(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     sum; a number that is not finite then reaches all sums, and one in in2 those at the ends in any case. Raises
     ValueError for an unknown mode, ShapeError for scalars and empty vectors.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.signal.convolve1d([1.0, 2.0], [1.0, 1.0]).eval().tolist()
     [1.0, 3.0, 2.0]
     """
@@ -74,33 +60,15 @@ def convolve2d(
 ) -> Node:
     """Sums over k and l of in1[..., k, l] in2[..., i - k, j - l].
 
-    Parameters
-    ----------
-    in1, in2 : TensorLike
-        (..., n, m) and (..., p, q), whose leading axes broadcast.
-    mode : str, default 'full'
-        As in `convolve1d`, for both axes.
-    boundary : str, default 'fill'
-        "fill": `fillvalue` stands outside of in1; "wrap": its other end; "symm": its mirror image.
-    fillvalue : TensorLike, default 0
-        Value beyond the edges.
-    method : str, default 'auto'
-        Accepted; products are added up directly.
-
-    Returns
-    -------
-    TensorVariable
-        As long as `mode` says: "full", "same" or "valid".
-
-    See Also
-    --------
-    convolve : Convolution of two vectors.
-    correlate : Sums of in1[i + j] times the conjugate of in2[j].
-    convolve1d : Of two vectors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    in1, in2: (..., n, m) and (..., p, q), whose leading axes broadcast.
+    mode: As in `convolve1d`, for both axes.
+    boundary: "fill": `fillvalue` stands outside of in1; "wrap": its other end; "symm": its mirror image.
+    fillvalue: Value beyond the edges.
+    method: Accepted; products are added up directly.
+    Returns: As long as `mode` says: "full", "same" or "valid".
+    See convolve: Convolution of two vectors.
+    See correlate: Sums of in1[i + j] times the conjugate of in2[j].
+    See convolve1d: Of two vectors.
     >>> pt.signal.convolve2d([[1.0, 2.0]], [[1.0, 1.0]]).eval().tolist()
     [[1.0, 3.0, 2.0]]
     """
@@ -126,29 +94,13 @@ def convolve2d(
 def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     """Convolution of two vectors, or of two matrices: `convolve1d` or `convolve2d` by their rank.
 
-    Parameters
-    ----------
-    in1 : TensorLike
-        First signal.
-    in2 : TensorLike
-        Second signal, or the weights of the filter.
-    mode : str, default 'full'
-        "full", "valid" or "same", as in `convolve1d`.
-
-    Returns
-    -------
-    TensorVariable
-        As long as `mode` says: "full", "same" or "valid".
-
-    See Also
-    --------
-    correlate : Sums of in1[i + j] times the conjugate of in2[j].
-    convolve1d : Of two vectors.
-    convolve2d : Of two matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    in1: First signal.
+    in2: Second signal, or the weights of the filter.
+    mode: "full", "valid" or "same", as in `convolve1d`.
+    Returns: As long as `mode` says: "full", "same" or "valid".
+    See correlate: Sums of in1[i + j] times the conjugate of in2[j].
+    See convolve1d: Of two vectors.
+    See convolve2d: Of two matrices.
     >>> pt.signal.convolve([1.0, 2.0], [1.0, 1.0]).eval().tolist()
     [1.0, 3.0, 2.0]
     """
@@ -159,29 +111,13 @@ def convolve(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
 def correlate(in1: TensorLike, in2: TensorLike, mode: str = "full") -> Node:
     """Sums of in1[i + j] times the conjugate of in2[j], of vectors or matrices, as `scipy.signal.correlate`.
 
-    Parameters
-    ----------
-    in1 : TensorLike
-        First signal.
-    in2 : TensorLike
-        Second signal, or the weights of the filter.
-    mode : str, default 'full'
-        As in `convolve1d`; the first of the full sums has the last element of in2 on the first one of in1.
-
-    Returns
-    -------
-    TensorVariable
-        As long as `mode` says: "full", "same" or "valid".
-
-    See Also
-    --------
-    convolve1d : Of two vectors.
-    convolve2d : Of two matrices.
-    convolve : Convolution of two vectors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    in1: First signal.
+    in2: Second signal, or the weights of the filter.
+    mode: As in `convolve1d`; the first of the full sums has the last element of in2 on the first one of in1.
+    Returns: As long as `mode` says: "full", "same" or "valid".
+    See convolve1d: Of two vectors.
+    See convolve2d: Of two matrices.
+    See convolve: Convolution of two vectors.
     >>> pt.signal.correlate([1.0, 2.0], [1.0, 1.0]).eval().tolist()
     [1.0, 3.0, 2.0]
     """

@@ -37,35 +37,20 @@ def svd(
 ) -> Node | tuple[Node, Node, Node]:
     """U, s and Vh with a = U diag(s) Vh: orthonormal columns of U and rows of Vh, singular values s that descend.
 
-    Parameters
-    ----------
     a : ...
-    full_matrices : bool, default True
-        Whether U (m x m) and Vh (n x n) are square, otherwise they are m x k and k x n for k = min(m, n); vectors
-        without a singular value have no derivative.
-    compute_uv : bool, default True
-        False gives s alone.
-    hermitian : bool, default False
-        Changes nothing.
-
-    Returns
-    -------
-    TensorVariable or tuple of (TensorVariable, TensorVariable, TensorVariable)
-        U, s and Vh, or s alone unless `compute_uv`.
-
-    See Also
-    --------
-    lstsq : The shortest y with the least |a y - b|.
-    pinv : Moore and Penrose's inverse.
+    full_matrices: Whether U (m x m) and Vh (n x n) are square, otherwise they are m x k and k x n for k = min(m, n);
+        vectors without a singular value have no derivative.
+    compute_uv: False gives s alone.
+    hermitian: Changes nothing.
+    Returns: U, s and Vh, or s alone unless `compute_uv`.
+    See lstsq: The shortest y with the least |a y - b|.
+    See pinv: Moore and Penrose's inverse.
 
     Notes
     -----
     In every column of U the first element that is about as large as the largest is positive. Derivatives of vectors are
     infinite or NaN where singular values are equal or 0.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> U, s, Vh = pt.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
     >>> s.eval().tolist()
     [4.0, 3.0]
@@ -81,22 +66,9 @@ def svd(
 def svdvals(a: TensorLike, overwrite_a: bool = False, check_finite: bool = True) -> Node:
     """Singular values in descending order.
 
-    Parameters
-    ----------
     a, overwrite_a, check_finite : ...
-
-    Returns
-    -------
-    TensorVariable
-        A vector per matrix.
-
-    See Also
-    --------
-    svd : Singular values and vectors.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A vector per matrix.
+    See svd: Singular values and vectors.
     >>> pt.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).eval().tolist()
     [4.0, 3.0]
     """
@@ -117,28 +89,13 @@ def pinv(
 ) -> Node:
     """Moore and Penrose's inverse; its derivative holds where the rank does not change.
 
-    Parameters
-    ----------
     x : ...
-    hermitian : bool, default False
-        The lower triangle of a symmetric matrix is read, and its eigenvalues serve.
-    rcond, rtol : TensorLike, optional
-        Singular values up to this share of the greatest count as 0, a number per matrix: machine precision of the dtype
-        times the larger length for None (NumPy takes 1e-15).
-
-    Returns
-    -------
-    TensorVariable
-        Of the transposed shape.
-
-    See Also
-    --------
-    svd : Singular values and vectors.
-    lstsq : The shortest y with the least |a y - b|.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    hermitian: The lower triangle of a symmetric matrix is read, and its eigenvalues serve.
+    rcond, rtol: Singular values up to this share of the greatest count as 0, a number per matrix: machine precision of
+        the dtype times the larger length for None (NumPy takes 1e-15).
+    Returns: Of the transposed shape.
+    See svd: Singular values and vectors.
+    See lstsq: The shortest y with the least |a y - b|.
     >>> pt.linalg.pinv([[2.0, 0.0], [0.0, 4.0]]).eval().tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
@@ -151,23 +108,12 @@ def pinv(
 def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tuple[Node, Node, Node, Node]:
     """The shortest y with the least |a y - b|, the sums of squares of a y - b, the rank of a, and its singular values.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike
-        A vector, or a matrix of columns with a solution each.
-    rcond : TensorLike, optional
-        As in `pinv`.
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable, TensorVariable, TensorVariable)
-        The solution, the sums of squares, the rank and the singular values.
-
-    See Also
-    --------
-    pinv : Moore and Penrose's inverse.
-    svd : Singular values and vectors.
+    b: A vector, or a matrix of columns with a solution each.
+    rcond: As in `pinv`.
+    Returns: The solution, the sums of squares, the rank and the singular values.
+    See pinv: Moore and Penrose's inverse.
+    See svd: Singular values and vectors.
 
     Notes
     -----
@@ -175,9 +121,6 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: TensorLike | None = None) -> tupl
     these; for batches of matrices they are there in any case. Derivatives of the solution hold where the rank does not
     change.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> pt.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])[0].eval().round(4).tolist()
     [2.0]
     """
@@ -211,29 +154,13 @@ def matrix_rank(
 ) -> Node:
     """How many singular values are greater than a bound (int64); 0 or 1 for a vector.
 
-    Parameters
-    ----------
     A : ...
-    tol : TensorLike, optional
-        The bound, or its share of the greatest singular value, a number per matrix; otherwise the share of `pinv`.
-    hermitian : bool, default False
-        The lower triangle of symmetric matrices is read, and sizes of eigenvalues serve.
-    rtol : TensorLike, optional
-        The bound, or its share of the greatest singular value, a number per matrix; otherwise the share of `pinv`.
-
-    Returns
-    -------
-    TensorVariable
-        Integers (int64), a number per matrix.
-
-    See Also
-    --------
-    cond : The condition number.
-    norm : Norms of vectors along one axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    tol: The bound, or its share of the greatest singular value, a number per matrix; otherwise the share of `pinv`.
+    hermitian: The lower triangle of symmetric matrices is read, and sizes of eigenvalues serve.
+    rtol: The bound, or its share of the greatest singular value, a number per matrix; otherwise the share of `pinv`.
+    Returns: Integers (int64), a number per matrix.
+    See cond: The condition number.
+    See norm: Norms of vectors along one axis.
     >>> pt.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).eval().item()
     1
     """
@@ -252,26 +179,12 @@ def matrix_rank(
 def cond(x: TensorLike, p: float | str | None = None) -> Node:
     """The condition number: the greatest singular value by the least, or norm(x, p) norm(inv(x), p).
 
-    Parameters
-    ----------
     x : ...
-    p : float or str, optional
-        None or 2, -2 (the least by the greatest), or an order of `norm`; for these a singular matrix makes the function
+    p: None or 2, -2 (the least by the greatest), or an order of `norm`; for these a singular matrix makes the function
         raise LinearAlgebraError.
-
-    Returns
-    -------
-    TensorVariable
-        A number per matrix.
-
-    See Also
-    --------
-    norm : Norms of vectors along one axis.
-    matrix_rank : How many singular values are greater than a bound (int64).
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A number per matrix.
+    See norm: Norms of vectors along one axis.
+    See matrix_rank: How many singular values are greater than a bound (int64).
     >>> pt.linalg.cond([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).item()
     2.6909
     """
@@ -288,30 +201,15 @@ def norm(
 ) -> Node:
     """Norms of vectors along one axis, or of matrices over two.
 
-    Parameters
-    ----------
     x : ...
-    ord : float or str, optional
-        None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
+    ord: None is the square root of the sum of squares. Vectors: any number, with inf and -inf the extremes of the
         absolute values and 0 the count of those not zero. Matrices: "fro", 1, -1, inf and -inf; by their singular
         values 2 (the greatest), -2 (the least) and "nuc" (their sum).
-    axis : int or tuple of int, optional
-        None with `ord` None takes all elements, otherwise all axes of a vector or matrix.
+    axis: None with `ord` None takes all elements, otherwise all axes of a vector or matrix.
     keepdims : ...
-
-    Returns
-    -------
-    TensorVariable
-        Floats, without the axes of vectors or matrices.
-
-    See Also
-    --------
-    matrix_rank : How many singular values are greater than a bound (int64).
-    cond : The condition number.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Floats, without the axes of vectors or matrices.
+    See matrix_rank: How many singular values are greater than a bound (int64).
+    See cond: The condition number.
     >>> pt.linalg.norm([3.0, 4.0]).eval().item()
     5.0
     """

@@ -26,26 +26,12 @@ def matrix(
 ) -> SparseVariable:
     """A sparse function input of a format, "csr" or "csc"; `pt.function` takes SciPy's matrices for it.
 
-    Parameters
-    ----------
     format, name : ...
-    dtype : dtype, optional
-        Of the entries, `config.floatX` if None; the places of entries are int32.
-    shape : sequence of int, optional
-        Numbers of rows and columns, None where they are known only at the call; known ones make faster programs.
-
-    Returns
-    -------
-    SparseVariable
-        The input, for `pm.function([x], ...)`.
-
-    See Also
-    --------
-    csr_matrix : Row by row.
-    csc_matrix : Column by column.
-
-    Examples
-    --------
+    dtype: Of the entries, `config.floatX` if None; the places of entries are int32.
+    shape: Numbers of rows and columns, None where they are known only at the call; known ones make faster programs.
+    Returns: The input, for `pm.function([x], ...)`.
+    See csr_matrix: Row by row.
+    See csc_matrix: Column by column.
     >>> import scipy.sparse
     >>> import consilience as pm
     >>> x = pm.sparse.matrix("csr", name="x", dtype="float64")
@@ -75,26 +61,11 @@ def csr_matrix(
 ) -> SparseVariable:
     """A sparse function input, row by row; see `matrix`.
 
-    Parameters
-    ----------
     name : ...
-    dtype : dtype, optional
-        Element type of the entries; `config.floatX` by default.
-    shape : sequence of int, optional
-        Lengths of the axes.
-
-    Returns
-    -------
-    SparseVariable
-        The input, for functions.
-
-    See Also
-    --------
-    csc_matrix : An input column by column.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    dtype: Element type of the entries; `config.floatX` by default.
+    shape: Lengths of the axes.
+    Returns: The input, for functions.
+    See csc_matrix: An input column by column.
     >>> pm.sparse.csr_matrix("x").ndim
     2
     """
@@ -106,26 +77,11 @@ def csc_matrix(
 ) -> SparseVariable:
     """A sparse function input, column by column; see `matrix`.
 
-    Parameters
-    ----------
     name : ...
-    dtype : dtype, optional
-        Element type of the entries; `config.floatX` by default.
-    shape : sequence of int, optional
-        Lengths of the axes.
-
-    Returns
-    -------
-    SparseVariable
-        The input, for functions.
-
-    See Also
-    --------
-    csr_matrix : An input row by row.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    dtype: Element type of the entries; `config.floatX` by default.
+    shape: Lengths of the axes.
+    Returns: The input, for functions.
+    See csr_matrix: An input row by row.
     >>> pm.sparse.csc_matrix("x").ndim
     2
     """
@@ -175,36 +131,15 @@ csc_fmatrix = _input("csc_fmatrix", "csc", "float32")
 def CSR(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -> SparseVariable:
     """A sparse matrix, row by row, from vectors.
 
-    Parameters
-    ----------
-    data : TensorLike
-        The entries.
-    indices : TensorLike
-        The column of each: ascending within a row, none twice. This is checked where they are constants; of other
+    data: The entries.
+    indices: The column of each: ascending within a row, none twice. This is checked where they are constants; of other
         indices the program checks only that they are inside the matrix.
-    indptr : TensorLike
-        Where each row begins, and the number of entries at the end.
-    shape : int or sequence of int
-        Numbers of rows and columns.
-
-    Returns
-    -------
-    SparseVariable
-        The matrix, of format "csr".
-
-    Raises
-    ------
-    ShapeError
-        Where these do not fit.
-    DtypeError
-        For places that are no integers.
-
-    See Also
-    --------
-    CSC : The same, column by column.
-
-    Examples
-    --------
+    indptr: Where each row begins, and the number of entries at the end.
+    shape (int or sequence of int): Numbers of rows and columns.
+    Returns: The matrix, of format "csr".
+    Raises ShapeError: Where these do not fit.
+    Raises DtypeError: For places that are no integers.
+    See CSC: The same, column by column.
     >>> import consilience.sparse as sparse
     >>> A = sparse.CSR([1.0, 2.0], indices=[1, 0], indptr=[0, 1, 2], shape=(2, 2))
     >>> A.toarray().eval().tolist()
@@ -216,27 +151,12 @@ def CSR(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
 def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -> SparseVariable:
     """A sparse matrix, column by column, from vectors; as `CSR` with rows and columns exchanged.
 
-    Parameters
-    ----------
-    data : TensorLike
-        The stored elements.
-    indices : TensorLike
-        The row of each entry: ascending within a column, none twice.
-    indptr : TensorLike
-        Where each column begins, and the number of entries at the end.
+    data: The stored elements.
+    indices: The row of each entry: ascending within a column, none twice.
+    indptr: Where each column begins, and the number of entries at the end.
     shape : ...
-
-    Returns
-    -------
-    SparseVariable
-        The matrix, of format "csc".
-
-    See Also
-    --------
-    CSR : The same, row by row.
-
-    Examples
-    --------
+    Returns: The matrix, of format "csc".
+    See CSR: The same, row by row.
     >>> import consilience.sparse as sparse
     >>> A = sparse.CSC([1.0, 2.0], indices=[0, 1], indptr=[0, 1, 2], shape=(2, 2))
     >>> A.toarray().eval().tolist()
@@ -248,21 +168,9 @@ def CSC(data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any) -
 def csm_properties(csm: Any) -> tuple[Node, Node, Node, tuple[int | Node, int | Node]]:
     """Entries, their places, where rows (columns) begin, and the shape.
 
-    Parameters
-    ----------
     csm : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable, TensorVariable, tuple of (int or TensorVariable, int or TensorVariable))
-        The parts that `CSR` and `CSC` take.
-
-    See Also
-    --------
-    CSR : A matrix from its parts.
-
-    Examples
-    --------
+    Returns: The parts that `CSR` and `CSC` take.
+    See CSR: A matrix from its parts.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> data, indices, indptr, shape = sparse.csm_properties(scipy.sparse.csr_matrix([[0.0, 2.0]]))
@@ -276,21 +184,9 @@ def csm_properties(csm: Any) -> tuple[Node, Node, Node, tuple[int | Node, int | 
 def csm_data(csm: Any) -> Node:
     """The entries, a vector.
 
-    Parameters
-    ----------
     csm : ...
-
-    Returns
-    -------
-    TensorVariable
-        One element per entry.
-
-    See Also
-    --------
-    csm_properties : All parts.
-
-    Examples
-    --------
+    Returns: One element per entry.
+    See csm_properties: All parts.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.csm_data(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])).eval().tolist()
@@ -302,21 +198,9 @@ def csm_data(csm: Any) -> Node:
 def csm_indices(csm: Any) -> Node:
     """The column (of "csc" the row) of each entry.
 
-    Parameters
-    ----------
     csm : ...
-
-    Returns
-    -------
-    TensorVariable
-        One integer per entry.
-
-    See Also
-    --------
-    csm_properties : All parts.
-
-    Examples
-    --------
+    Returns: One integer per entry.
+    See csm_properties: All parts.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.csm_indices(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])).eval().tolist()
@@ -328,21 +212,9 @@ def csm_indices(csm: Any) -> Node:
 def csm_indptr(csm: Any) -> Node:
     """Where each row (of "csc" each column) begins, and the number of entries.
 
-    Parameters
-    ----------
     csm : ...
-
-    Returns
-    -------
-    TensorVariable
-        One integer more than there are rows (columns).
-
-    See Also
-    --------
-    csm_properties : All parts.
-
-    Examples
-    --------
+    Returns: One integer more than there are rows (columns).
+    See csm_properties: All parts.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.csm_indptr(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])).eval().tolist()
@@ -354,21 +226,9 @@ def csm_indptr(csm: Any) -> Node:
 def csm_shape(csm: Any) -> tuple[int | Node, int | Node]:
     """Numbers of rows and columns.
 
-    Parameters
-    ----------
     csm : ...
-
-    Returns
-    -------
-    tuple of (int or TensorVariable, int or TensorVariable)
-        Integers where they are known, else scalars.
-
-    See Also
-    --------
-    csm_properties : All parts.
-
-    Examples
-    --------
+    Returns: Integers where they are known, else scalars.
+    See csm_properties: All parts.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.csm_shape(scipy.sparse.csr_matrix([[0.0, 2.0, 0.0]]))
@@ -380,21 +240,9 @@ def csm_shape(csm: Any) -> tuple[int | Node, int | Node]:
 def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> SparseVariable | Node:
     """A sparse variable of what is sparse, a tensor of all else.
 
-    Parameters
-    ----------
     x, name : ...
-
-    Returns
-    -------
-    SparseVariable or TensorVariable
-        Sparse if `x` is.
-
-    See Also
-    --------
-    as_sparse_variable : Takes sparse matrices only.
-
-    Examples
-    --------
+    Returns: Sparse if `x` is.
+    See as_sparse_variable: Takes sparse matrices only.
     >>> import consilience.sparse as sparse
     >>> sparse.as_sparse_or_tensor_variable([1.0, 2.0]).ndim
     1
@@ -405,21 +253,9 @@ def as_sparse_or_tensor_variable(x: Any, name: str | None = None) -> SparseVaria
 def transpose(x: Any) -> SparseVariable:
     """Rows and columns exchanged: the same entries in the other format.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    SparseVariable
-        Of format "csc" where `x` is "csr", and the other way round.
-
-    See Also
-    --------
-    conjugate : The complex conjugate of the stored entries.
-
-    Examples
-    --------
+    Returns: Of format "csc" where `x` is "csr", and the other way round.
+    See conjugate: The complex conjugate of the stored entries.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.transpose(scipy.sparse.csr_matrix([[0.0, 2.0]])).toarray().eval().tolist()
@@ -431,23 +267,11 @@ def transpose(x: Any) -> SparseVariable:
 def neg(x: Any) -> SparseVariable:
     """The negative matrix.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    sub : The difference.
-    true_div : A sparse matrix divided by a number.
-    mul : The product element by element.
-
-    Examples
-    --------
+    Returns: A matrix with entries at the same places.
+    See sub: The difference.
+    See true_div: A sparse matrix divided by a number.
+    See mul: The product element by element.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.neg(scipy.sparse.csr_matrix([[0.0, 2.0]])).data.eval().tolist()
@@ -459,24 +283,11 @@ def neg(x: Any) -> SparseVariable:
 def cast(variable: Any, dtype: npt.DTypeLike) -> SparseVariable:
     """Entries of another type.
 
-    Parameters
-    ----------
-    variable : object
-        The expression.
+    variable: The expression.
     dtype : ...
-
-    Returns
-    -------
-    SparseVariable
-        The same places with entries of that type.
-
-    See Also
-    --------
-    clean : The same matrix without entries that are zero.
-    ensure_sorted_indices : The same matrix with entries in order.
-
-    Examples
-    --------
+    Returns: The same places with entries of that type.
+    See clean: The same matrix without entries that are zero.
+    See ensure_sorted_indices: The same matrix with entries in order.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.cast(scipy.sparse.csr_matrix([[0.0, 2.0]]), "float32").dtype
@@ -488,21 +299,9 @@ def cast(variable: Any, dtype: npt.DTypeLike) -> SparseVariable:
 def sp_ones_like(x: Any) -> SparseVariable:
     """Ones at the places of the entries.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    sp_zeros_like : A matrix without entries.
-
-    Examples
-    --------
+    Returns: A matrix with entries at the same places.
+    See sp_zeros_like: A matrix without entries.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.sp_ones_like(scipy.sparse.csr_matrix([[0.0, 2.0]])).toarray().eval().tolist()
@@ -515,21 +314,9 @@ def sp_ones_like(x: Any) -> SparseVariable:
 def sp_zeros_like(x: Any) -> SparseVariable:
     """A matrix of the same shape without entries.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    SparseVariable
-        A matrix without entries.
-
-    See Also
-    --------
-    sp_ones_like : Ones at the places of the entries.
-
-    Examples
-    --------
+    Returns: A matrix without entries.
+    See sp_ones_like: Ones at the places of the entries.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.sp_zeros_like(scipy.sparse.csr_matrix([[0.0, 2.0]])).toarray().eval().tolist()
@@ -545,22 +332,10 @@ def sp_zeros_like(x: Any) -> SparseVariable:
 def ensure_sorted_indices(x: Any) -> SparseVariable:
     """The same matrix with entries in order, one per place: for vectors that are inputs and come in any order.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    SparseVariable
-        Entries in order; values at one place are added up.
-
-    See Also
-    --------
-    cast : Entries of another type.
-    clean : The same matrix without entries that are zero.
-
-    Examples
-    --------
+    Returns: Entries in order; values at one place are added up.
+    See cast: Entries of another type.
+    See clean: The same matrix without entries that are zero.
     >>> import consilience.sparse as sparse
     >>> x = sparse.csr_dmatrix("x")
     >>> sparse.ensure_sorted_indices(x).format
@@ -573,22 +348,10 @@ def ensure_sorted_indices(x: Any) -> SparseVariable:
 def clean(x: Any) -> SparseVariable:
     """The same matrix without entries that are zero; their number may be known only when the function runs.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    SparseVariable
-        The entries that are not zero.
-
-    See Also
-    --------
-    ensure_sorted_indices : The same matrix with entries in order.
-    cast : Entries of another type.
-
-    Examples
-    --------
+    Returns: The entries that are not zero.
+    See ensure_sorted_indices: The same matrix with entries in order.
+    See cast: Entries of another type.
     >>> import consilience.sparse as sparse
     >>> A = sparse.CSR([0.0, 2.0], indices=[1, 0], indptr=[0, 1, 2], shape=(2, 2))
     >>> sparse.clean(A).data.eval().tolist()

@@ -14,25 +14,11 @@ from consilience.tensor.keywords import export
 def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
     """The matrix of constant diagonals with first column c and first row r; the first element of r is not read.
 
-    Parameters
-    ----------
     c : ...
-    r : TensorLike, optional
-        None takes c itself, which makes the matrix symmetric.
-
-    Returns
-    -------
-    TensorVariable
-        A matrix.
-
-    See Also
-    --------
-    hankel : Diagonals from right to left.
-    circulant : The square matrix whose columns are c, turned by one place each.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    r: None takes c itself, which makes the matrix symmetric.
+    Returns: A matrix.
+    See hankel: Diagonals from right to left.
+    See circulant: The square matrix whose columns are c, turned by one place each.
     >>> pt.linalg.toeplitz([1.0, 2.0]).eval().tolist()
     [[1.0, 2.0], [2.0, 1.0]]
     """
@@ -45,25 +31,11 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
 def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
     """The matrix of constant diagonals from right to left with first column c and last row r, whose first is not read.
 
-    Parameters
-    ----------
     c : ...
-    r : TensorLike, optional
-        None takes zeros.
-
-    Returns
-    -------
-    TensorVariable
-        A matrix.
-
-    See Also
-    --------
-    circulant : The square matrix whose columns are c, turned by one place each.
-    toeplitz : The matrix of constant diagonals with first column c and first row r.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    r: None takes zeros.
+    Returns: A matrix.
+    See circulant: The square matrix whose columns are c, turned by one place each.
+    See toeplitz: The matrix of constant diagonals with first column c and first row r.
     >>> pt.linalg.hankel([1.0, 2.0]).eval().tolist()
     [[1.0, 2.0], [2.0, 0.0]]
     """
@@ -75,23 +47,10 @@ def hankel(c: TensorLike, r: TensorLike | None = None) -> Node:
 def circulant(c: TensorLike) -> Node:
     """The square matrix with first column c whose columns are c, turned by one place each.
 
-    Parameters
-    ----------
     c : ...
-
-    Returns
-    -------
-    TensorVariable
-        A matrix.
-
-    See Also
-    --------
-    toeplitz : The matrix of constant diagonals with first column c and first row r.
-    hankel : Diagonals from right to left.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A matrix.
+    See toeplitz: The matrix of constant diagonals with first column c and first row r.
+    See hankel: Diagonals from right to left.
     >>> pt.linalg.circulant([1.0, 2.0]).eval().tolist()
     [[1.0, 2.0], [2.0, 1.0]]
     """

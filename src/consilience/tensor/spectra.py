@@ -48,28 +48,15 @@ def eigh(
 ) -> tuple[Node, Node]:
     """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike, optional
-        A symmetric positive definite matrix: eigenvalues w and vectors v of a v = w b v, with v' b v = 1.
-    lower : bool, default True
-        Which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it.
-    UPLO : str, optional
-        Which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it.
-    driver : str, default 'evr'
-        Changes nothing.
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Eigenvalues, and matrices of eigenvectors.
-
-    See Also
-    --------
-    eigvals : Complex eigenvalues of square matrices.
-    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
-    eig : Complex eigenvalues.
+    b: A symmetric positive definite matrix: eigenvalues w and vectors v of a v = w b v, with v' b v = 1.
+    lower: Which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it.
+    UPLO: Which triangle is read, the lower one for `lower=True` or "L"; the other one is taken to mirror it.
+    driver: Changes nothing.
+    Returns: Eigenvalues, and matrices of eigenvectors.
+    See eigvals: Complex eigenvalues of square matrices.
+    See eigvalsh: Eigenvalues in ascending order of symmetric matrices.
+    See eig: Complex eigenvalues.
 
     Notes
     -----
@@ -77,9 +64,6 @@ def eigh(
     vectors are infinite or NaN where eigenvalues are equal; those of values are right for functions that treat equal
     eigenvalues alike.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> values, vectors = pt.linalg.eigh([[2.0, 0.0], [0.0, 3.0]])
     >>> values.eval().tolist()
     [2.0, 3.0]
@@ -98,30 +82,14 @@ def eigh(
 def eigvalsh(a: TensorLike, b: TensorLike | None = None, lower: bool = True, UPLO: str | None = None) -> Node:
     """Eigenvalues in ascending order of symmetric matrices, or w with a v = w b v; as `eigh`.
 
-    Parameters
-    ----------
     a : ...
-    b : TensorLike, optional
-        Symmetric positive definite matrix of the generalised problem.
-    lower : bool, default True
-        Whether the lower triangle of a is read, the other one taken to mirror it.
-    UPLO : str, optional
-        Which triangle is read: "L" or "U".
-
-    Returns
-    -------
-    TensorVariable
-        A vector per matrix.
-
-    See Also
-    --------
-    eig : Complex eigenvalues.
-    eigh : Eigenvalues in ascending order.
-    eigvals : Complex eigenvalues of square matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    b: Symmetric positive definite matrix of the generalised problem.
+    lower: Whether the lower triangle of a is read, the other one taken to mirror it.
+    UPLO: Which triangle is read: "L" or "U".
+    Returns: A vector per matrix.
+    See eig: Complex eigenvalues.
+    See eigh: Eigenvalues in ascending order.
+    See eigvals: Complex eigenvalues of square matrices.
     >>> pt.linalg.eigvalsh([[4.0, 2.0], [2.0, 5.0]]).eval().round(4).tolist()
     [2.4384, 6.5616]
     """
@@ -146,24 +114,11 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
     Vectors have length 1; the first of their elements that is about as large as the largest is real and positive.
     They have no derivative where eigenvalues are equal (infinite or NaN, or LinearAlgebraError).
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        Eigenvalues, and matrices of eigenvectors.
-
-    See Also
-    --------
-    eigh : Eigenvalues in ascending order.
-    eigvals : Complex eigenvalues of square matrices.
-    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Eigenvalues, and matrices of eigenvectors.
+    See eigh: Eigenvalues in ascending order.
+    See eigvals: Complex eigenvalues of square matrices.
+    See eigvalsh: Eigenvalues in ascending order of symmetric matrices.
     >>> values, vectors = pt.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
     >>> values.eval().real.tolist()
     [2.0, 3.0]
@@ -177,24 +132,11 @@ def eig(x: TensorLike) -> tuple[Node, Node]:
 def eigvals(x: TensorLike) -> Node:
     """Complex eigenvalues of square matrices, in LAPACK's order; `.real` where they are known to be real.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    TensorVariable
-        A vector per matrix.
-
-    See Also
-    --------
-    eigvalsh : Eigenvalues in ascending order of symmetric matrices.
-    eig : Complex eigenvalues.
-    eigh : Eigenvalues in ascending order.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: A vector per matrix.
+    See eigvalsh: Eigenvalues in ascending order of symmetric matrices.
+    See eig: Complex eigenvalues.
+    See eigh: Eigenvalues in ascending order.
     >>> pt.linalg.eigvals([[2.0, 0.0], [0.0, 3.0]]).eval().real.tolist()
     [2.0, 3.0]
     """
@@ -213,34 +155,20 @@ def schur(
 ) -> tuple[Node, Node]:
     """T and Z with A = Z T Z^H: Z is orthogonal and T upper triangular but for blocks of length 2 on its diagonal.
 
-    Parameters
-    ----------
     A : ...
-    output : str, default 'real'
-        "complex": T is triangular and Z unitary, both complex.
-    sort : str or callable, optional
-        Which eigenvalues come first: "lhp" and "rhp" with negative and nonnegative real parts, "iuc" and "ouc" inside
+    output: "complex": T is triangular and Z unitary, both complex.
+    sort: Which eigenvalues come first: "lhp" and "rhp" with negative and nonnegative real parts, "iuc" and "ouc" inside
         and outside of the unit circle, or a function as of `scipy.linalg.schur`. Sorted forms are computed by SciPy,
         with the interpreter's lock.
     lwork, overwrite_a, check_finite : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        T and Z.
-
-    See Also
-    --------
-    qr : Q with orthonormal columns and upper triangular R with A = Q R.
-    qr_full : `qr` with mode "full".
+    Returns: T and Z.
+    See qr: Q with orthonormal columns and upper triangular R with A = Q R.
+    See qr_full: `qr` with mode "full".
 
     Notes
     -----
     There is no derivative.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> T, Z = pt.linalg.schur([[2.0, 1.0], [0.0, 3.0]])
     >>> T.eval().round(4).tolist()
     [[2.0, 1.0], [0.0, 3.0]]
@@ -270,34 +198,18 @@ def qz(
 ) -> tuple[Node, ...]:
     """AA, BB, Q and Z with A = Q AA Z^H and B = Q BB Z^H: the generalised Schur form of a pair of square matrices.
 
-    Parameters
-    ----------
     A, B : ...
-    output : str, default 'real'
-        "real": AA has blocks of length 2 on its diagonal; "complex": both are upper triangular.
-    sort : str or callable, optional
-        Which eigenvalues come first, as in `schur`.
-    return_eigenvalues : bool, default False
-        AA, BB, alpha, beta, Q, Z, with eigenvalues alpha / beta.
+    output: "real": AA has blocks of length 2 on its diagonal; "complex": both are upper triangular.
+    sort: Which eigenvalues come first, as in `schur`.
+    return_eigenvalues: AA, BB, alpha, beta, Q, Z, with eigenvalues alpha / beta.
     lwork, overwrite_a, overwrite_b, check_finite : ...
-
-    Returns
-    -------
-    tuple of TensorVariable
-        AA, BB, Q and Z, with the eigenvalues alpha and beta in front of Q where they are asked for.
-
-    See Also
-    --------
-    ordqz : With chosen eigenvalues first.
+    Returns: AA, BB, Q and Z, with the eigenvalues alpha and beta in front of Q where they are asked for.
+    See ordqz: With chosen eigenvalues first.
 
     Notes
     -----
     SciPy computes it, with the interpreter's lock. There is no derivative.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience.tensor as pt
     >>> A, B = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
     >>> AA, BB, Q, Z = (m.eval() for m in pt.linalg.qz(A, B))
     >>> np.allclose(Q @ AA @ Z.T, A)
@@ -324,28 +236,12 @@ def ordqz(
 ) -> tuple[Node, ...]:
     """AA, BB, alpha, beta, Q and Z: `qz` with the eigenvalues for which `sort` holds first; None keeps the order.
 
-    Parameters
-    ----------
     A, B : ...
-    sort : str or callable, optional
-        Which eigenvalues come first.
-    output : str, default 'real'
-        Which result is wanted.
+    sort: Which eigenvalues come first.
+    output: Which result is wanted.
     overwrite_a, overwrite_b, check_finite : ...
-
-    Returns
-    -------
-    tuple of TensorVariable
-        AA, BB, alpha, beta, Q and Z.
-
-    See Also
-    --------
-    qz : In any order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience.tensor as pt
+    Returns: AA, BB, alpha, beta, Q and Z.
+    See qz: In any order.
     >>> A, B = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
     >>> AA, BB, alpha, beta, Q, Z = (m.eval() for m in pt.linalg.ordqz(A, B, sort="lhp"))
     >>> np.real(alpha / beta).round(4).tolist()

@@ -48,36 +48,22 @@ def qr(
 ) -> Node | tuple[Node, ...]:
     """Q with orthonormal columns and upper triangular R with A = Q R, for A of m rows and n columns.
 
-    Parameters
-    ----------
     A : ...
-    mode : str, default 'full'
-        "full" (or "complete"): Q is m x m, R is m x n. "economic" (or "reduced"): m x k and k x n for k = min(m, n);
+    mode: "full" (or "complete"): Q is m x m, R is m x n. "economic" (or "reduced"): m x k and k x n for k = min(m, n);
         their derivative needs the first k columns of A to be independent. "r": R of "full" alone. "raw": what LAPACK
         makes, R and below it the vectors of k reflections (m x n), their factors tau, and R of "economic".
     overwrite_a : ...
-    pivoting : bool, default False
-        Whether columns are exchanged.
+    pivoting: Whether columns are exchanged.
     lwork, check_finite : ...
-
-    Returns
-    -------
-    TensorVariable or tuple of TensorVariable
-        Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
-
-    See Also
-    --------
-    qr_full : `qr` with mode "full".
-    schur : T and Z with A = Z T Z^H.
+    Returns: Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
+    See qr_full: `qr` with mode "full".
+    See schur: T and Z with A = Z T Z^H.
 
     Notes
     -----
     With `pivoting` these are factors of A[:, p], and an order p of columns (int64) is the last result: sizes of R's
     diagonal descend, those behind the rank of A are 0 but for rounding.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> Q, R = pt.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
     >>> (Q @ R).eval().round(4).tolist()
     [[3.0, 1.0], [4.0, 2.0]]
@@ -103,23 +89,10 @@ def qr(
 def qr_full(a: TensorLike) -> Node | tuple[Node, ...]:
     """`qr` with mode "full".
 
-    Parameters
-    ----------
     a : ...
-
-    Returns
-    -------
-    TensorVariable or tuple of TensorVariable
-        Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
-
-    See Also
-    --------
-    schur : T and Z with A = Z T Z^H.
-    qr : Q with orthonormal columns and upper triangular R with A = Q R.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Q and R, or one of them, as `mode` says; with `pivoting` the order of columns, too.
+    See schur: T and Z with A = Z T Z^H.
+    See qr: Q with orthonormal columns and upper triangular R with A = Q R.
     >>> Q, R = pt.linalg.qr_full([[3.0], [4.0]])
     >>> (Q @ R).eval().round(4).tolist()
     [[3.0], [4.0]]
@@ -136,30 +109,15 @@ def lu(
 ) -> tuple[Node, ...]:
     """P, L, U with a = P L U: a permutation, a unit lower and an upper triangular matrix, by partial pivoting.
 
-    Parameters
-    ----------
     a : ...
-    permute_l : bool, default False
-        P L and U instead.
+    permute_l: P L and U instead.
     check_finite : ...
-    p_indices : bool, default False
-        A vector p (int64) in place of P: a = L[p] U.
+    p_indices: A vector p (int64) in place of P: a = L[p] U.
     overwrite_a : ...
-
-    Returns
-    -------
-    tuple of TensorVariable
-        P, L and U; with `permute_l` P L and U, with `p_indices` a permutation in place of P.
-
-    See Also
-    --------
-    lu_factor : L below the diagonal and U in one matrix.
-    lu_solve : `y` with a y = b.
-    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: P, L and U; with `permute_l` P L and U, with `p_indices` a permutation in place of P.
+    See lu_factor: L below the diagonal and U in one matrix.
+    See lu_solve: `y` with a y = b.
+    See pivot_to_permutation: Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
     >>> P, L, U = pt.linalg.lu([[4.0, 2.0], [2.0, 5.0]])
     >>> U.eval().tolist()
     [[4.0, 2.0], [0.0, 4.0]]
@@ -186,24 +144,11 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
 
     The unit diagonal of L is not stored. A singular matrix has factors too: there is a 0 on the diagonal of U.
 
-    Parameters
-    ----------
     a, check_finite, overwrite_a : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable)
-        The factors in one matrix, and the pivots.
-
-    See Also
-    --------
-    lu_solve : `y` with a y = b.
-    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
-    lu : The factors as matrices.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The factors in one matrix, and the pivots.
+    See lu_solve: `y` with a y = b.
+    See pivot_to_permutation: Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
+    See lu: The factors as matrices.
     >>> LU, pivots = pt.linalg.lu_factor([[4.0, 2.0], [2.0, 5.0]])
     >>> LU.eval().tolist()
     [[4.0, 2.0], [0.5, 4.0]]
@@ -216,27 +161,12 @@ def lu_factor(a: TensorLike, *, check_finite: bool = True, overwrite_a: bool = F
 def pivot_to_permutation(p: TensorLike, inverse: bool = False) -> Node:
     """Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q], or with a[q] = L U where `inverse`.
 
-    Parameters
-    ----------
-    p : TensorLike
-        Permutation, or pivots as LAPACK gives them.
-    inverse : bool, default False
-        Whether the inverse permutation is returned.
-
-    Returns
-    -------
-    TensorVariable
-        Integers (int64), of the length of `p`.
-
-    See Also
-    --------
-    lu : The factors as matrices.
-    lu_factor : L below the diagonal and U in one matrix.
-    lu_solve : `y` with a y = b.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    p: Permutation, or pivots as LAPACK gives them.
+    inverse: Whether the inverse permutation is returned.
+    Returns: Integers (int64), of the length of `p`.
+    See lu: The factors as matrices.
+    See lu_factor: L below the diagonal and U in one matrix.
+    See lu_solve: `y` with a y = b.
     >>> pt.linalg.pivot_to_permutation([1, 1]).eval().tolist()
     [1, 0]
     """
@@ -256,31 +186,15 @@ def lu_solve(
 ) -> Node:
     """`y` with a y = b, or a' y = b where `trans`, from what `lu_factor` gives of a.
 
-    Parameters
-    ----------
-    LU_and_pivots : tuple of (TensorLike, TensorLike)
-        The factors as `lu_factor` gives them.
+    LU_and_pivots: The factors as `lu_factor` gives them.
     b : ...
-    trans : bool or int, default False
-        Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
-    b_ndim : int, optional
-        Rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2.
+    trans: Which system: 0 or "N" for a, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
+    b_ndim: Rank of one right side: 1 a vector, 2 a matrix; None takes b's own rank, up to 2.
     check_finite, overwrite_b : ...
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`.
-
-    See Also
-    --------
-    pivot_to_permutation : Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
-    lu : The factors as matrices.
-    lu_factor : L below the diagonal and U in one matrix.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: Of the shape of `b`.
+    See pivot_to_permutation: Pivots of `lu_factor` as a permutation (int64) q with a = (L U)[q].
+    See lu: The factors as matrices.
+    See lu_factor: L below the diagonal and U in one matrix.
     >>> pt.linalg.lu_solve(pt.linalg.lu_factor([[4.0, 2.0], [2.0, 5.0]]), [6.0, 7.0]).eval().tolist()
     [1.0, 1.0]
     """
@@ -309,31 +223,17 @@ def ldl(
 ) -> tuple[Node, Node, Node]:
     """L, D and a permutation p (int64) with A = L D L' for symmetric A; L[p] is unit triangular.
 
-    Parameters
-    ----------
     A : ...
-    lower : bool, default True
-        Whether the lower triangle of A is read and L[p] is lower triangular; otherwise both are upper.
-    hermitian : bool, default True
-        Whether the matrix equals its conjugate transpose.
+    lower: Whether the lower triangle of A is read and L[p] is lower triangular; otherwise both are upper.
+    hermitian: Whether the matrix equals its conjugate transpose.
     overwrite_a, check_finite : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, TensorVariable, TensorVariable)
-        L, D and p.
-
-    See Also
-    --------
-    cho_factor : The Cholesky factor of a symmetric positive definite matrix.
+    Returns: L, D and p.
+    See cho_factor: The Cholesky factor of a symmetric positive definite matrix.
 
     Notes
     -----
     D has blocks of lengths 1 and 2 on its diagonal (Bunch and Kaufman). `hermitian` means nothing for real matrices.
 
-    Examples
-    --------
-    >>> import consilience.tensor as pt
     >>> L, D, order = pt.linalg.ldl([[4.0, 2.0], [2.0, 5.0]])
     >>> D.eval().tolist()
     [[4.0, 0.0], [0.0, 4.0]]
@@ -352,25 +252,11 @@ def cho_factor(
 ) -> tuple[Node, bool]:
     """The Cholesky factor of a symmetric positive definite matrix, zeros beside it, and `lower`: for `cho_solve`.
 
-    Parameters
-    ----------
     a : ...
-    lower : bool, default False
-        Whether the lower triangle is meant.
+    lower: Whether the lower triangle is meant.
     overwrite_a, check_finite : ...
-
-    Returns
-    -------
-    tuple of (TensorVariable, bool)
-        The factor and `lower`.
-
-    See Also
-    --------
-    cho_solve : Solves by the factor.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The factor and `lower`.
+    See cho_solve: Solves by the factor.
     >>> factor, lower = pt.linalg.cho_factor([[4.0, 2.0], [2.0, 5.0]], lower=True)
     >>> lower
     True

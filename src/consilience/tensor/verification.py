@@ -39,47 +39,20 @@ def verify_grad(
 ) -> None:
     """Compare the derivative of a function with central differences of its values, in random projections.
 
-    Parameters
-    ----------
-    fun : callable
-        Takes as many tensors as `pt` has arrays, gives one float tensor.
-    pt : sequence of array_like
-        Float arrays, the point.
-    n_tests : int, default 2
-        Number of random projections of the result.
-    rng : Generator or np.random.RandomState, optional
-        For the projections; None takes a fixed one.
-    eps : float, optional
-        Step of the differences; by dtype, if not given.
-    out_type : str, optional
-        Dtype to which the result is converted first.
-    abs_tol, rel_tol : float, optional
-        The check fails only where both differences are larger; by dtype, if not given.
-    mode : str, optional
-        As for `function`.
-    cast_to_output_type : bool, default False
-        Accepted, without meaning here.
-    no_debug_ref : bool, default True
-        Accepted, without meaning here.
-
-    Returns
-    -------
-    None
-        Nothing; an error tells where they differ.
-
-    Raises
-    ------
-    GradientError
-        Where both differences are larger than their tolerance.
-    DtypeError
-        For a point that is not of floats.
-
-    See Also
-    --------
-    grad : The derivative that is compared.
-
-    Examples
-    --------
+    fun: Takes as many tensors as `pt` has arrays, gives one float tensor.
+    pt: Float arrays, the point.
+    n_tests: Number of random projections of the result.
+    rng (Generator or np.random.RandomState): For the projections; None takes a fixed one.
+    eps: Step of the differences; by dtype, if not given.
+    out_type: Dtype to which the result is converted first.
+    abs_tol, rel_tol: The check fails only where both differences are larger; by dtype, if not given.
+    mode: As for `function`.
+    cast_to_output_type: Accepted, without meaning here.
+    no_debug_ref: Accepted, without meaning here.
+    Returns: Nothing; an error tells where they differ.
+    Raises GradientError: Where both differences are larger than their tolerance.
+    Raises DtypeError: For a point that is not of floats.
+    See grad: The derivative that is compared.
     >>> import consilience.tensor as pt
     >>> from consilience.gradient import verify_grad
     >>> verify_grad(lambda x: pt.exp(x).sum(), [[1.0, 2.0]])

@@ -23,7 +23,7 @@ from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
-    from consilience.inference.messages import Matrix
+    from consilience.inference.messages import Matrix, draws_by_chain, statistics_by_chain
     from consilience.run.attempt import Attempt
     from consilience.sample.model_run import ModelRun
 
@@ -81,15 +81,18 @@ class LiveSource(TreeSource):
     ) -> None:
         """Take over evenly spread draws and their statistics, with those of the segment under way."""
         windows, chains = list(attempt.windows), attempt.chains
-        parts = [{c: w.draws for c, w in some.items()} for some in windows] + ([draws] if draws else [])
-        tables = [{c: w.statistics for c, w in some.items()} for some in windows] + ([statistics] if draws else [])
+        parts = [draws_by_chain(some, chains) for some in windows]
+        tables = [statistics_by_chain(some, chains) for some in windows]
+        if draws:
+            parts.append([draws[c] for c in chains])
+            tables.append([statistics[c] for c in chains])
         dimension = run.course.chains.dimension
-        chosen, places = spread(parts, chains, dimension, max(NUMBERS, FEWEST * len(chains) * dimension))
+        chosen, places = spread(parts, len(chains), dimension, max(NUMBERS, FEWEST * len(chains) * dimension))
         of_places, begin = [], 0
         for some in tables:
-            end = begin + some[chains[0]].shape[1]
+            end = begin + some[0].shape[1]
             here = places[slice(*np.searchsorted(places, [begin, end]).tolist())] - begin
-            of_places.append(np.stack([some[c][:, here] for c in chains]))
+            of_places.append(np.stack([own[:, here] for own in some]))
             begin = end
         statistics_of_all = name_statistics(np.concatenate(of_places, axis=2), run.course.chains.columns)
         groups = {"posterior": named(run, chosen, True), "sample_stats": dict(statistics_of_all)}

@@ -35,24 +35,10 @@ __all__ = [
 def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
     """`x` where a condition holds, y elsewhere; all aligned by name.
 
-    Parameters
-    ----------
-    cond : object
-        Boolean tensor.
+    cond: Boolean tensor.
     x, y : ...
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of all operands.
-
-    See Also
-    --------
-    dot : Sum of products over dims.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: With the dims of all operands.
+    See dot: Sum of products over dims.
     >>> x = px.as_xtensor([-1.0, 2.0], dims="city")
     >>> px.where(x > 0, x, 0.0).eval().tolist()
     [0.0, 2.0]
@@ -63,25 +49,10 @@ def where(cond: Any, x: Any, y: Any) -> XTensorVariable:
 def concat(xtensors: Sequence[Any], dim: str) -> XTensorVariable:
     """Tensors joined along a dim; those without it are one element along it. A dim that none has comes first.
 
-    Parameters
-    ----------
-    xtensors : sequence
-        The tensors.
-    dim : str
-        Name or names of the dims to work along; None for all that apply.
-
-    Returns
-    -------
-    XTensorVariable
-        The joined tensor.
-
-    See Also
-    --------
-    broadcast : Repeats along dims.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    xtensors (sequence): The tensors.
+    dim: Name or names of the dims to work along; None for all that apply.
+    Returns: The joined tensor.
+    See broadcast: Repeats along dims.
     >>> x, y = px.as_xtensor([1.0, 2.0], dims="city"), px.as_xtensor([3.0], dims="city")
     >>> px.concat([x, y], dim="city").eval().tolist()
     [1.0, 2.0, 3.0]
@@ -92,25 +63,10 @@ def concat(xtensors: Sequence[Any], dim: str) -> XTensorVariable:
 def broadcast(*args: Any, exclude: str | Sequence[str] | None = None) -> tuple[XTensorVariable, ...]:
     """Tensors repeated along all dims of the others, but the excluded ones, in one order of dims.
 
-    Parameters
-    ----------
-    *args : object
-        The tensors, in order.
-    exclude : str or sequence of str, optional
-        Dims to leave alone.
-
-    Returns
-    -------
-    tuple of XTensorVariable
-        All with the same dims, in one order.
-
-    See Also
-    --------
-    concat : Joins along a dim.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    *args: The tensors, in order.
+    exclude: Dims to leave alone.
+    Returns: All with the same dims, in one order.
+    See concat: Joins along a dim.
     >>> x, y = px.as_xtensor([1.0, 2.0], dims="city"), px.as_xtensor([3.0], dims="year")
     >>> [v.dims for v in px.broadcast(x, y)]
     [('city', 'year'), ('city', 'year')]
@@ -121,26 +77,12 @@ def broadcast(*args: Any, exclude: str | Sequence[str] | None = None) -> tuple[X
 def full_like(x: Any, fill_value: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
     """A tensor with the dims of x whose elements are all one number, of x's dtype unless said.
 
-    Parameters
-    ----------
     x : ...
-    fill_value : object
-        Value of every element.
+    fill_value: Value of every element.
     dtype : ...
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of `x`.
-
-    See Also
-    --------
-    ones_like : Ones.
-    zeros_like : Zeros.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: With the dims of `x`.
+    See ones_like: Ones.
+    See zeros_like: Zeros.
     >>> px.full_like(px.as_xtensor([1.0, 2.0], dims="city"), 7.0).eval().tolist()
     [7.0, 7.0]
     """
@@ -152,22 +94,9 @@ def full_like(x: Any, fill_value: Any, dtype: npt.DTypeLike | None = None) -> XT
 def zeros_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
     """Zeros with the dims of x.
 
-    Parameters
-    ----------
     x, dtype : ...
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of `x`.
-
-    See Also
-    --------
-    full_like : Any number.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: With the dims of `x`.
+    See full_like: Any number.
     >>> px.zeros_like(px.as_xtensor([3.0, 2.0], dims="city")).eval().tolist()
     [0.0, 0.0]
     """
@@ -177,22 +106,9 @@ def zeros_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
 def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
     """Ones with the dims of x.
 
-    Parameters
-    ----------
     x, dtype : ...
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of `x`.
-
-    See Also
-    --------
-    full_like : Any number.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: With the dims of `x`.
+    See full_like: Any number.
     >>> px.ones_like(px.as_xtensor([3.0, 2.0], dims="city")).eval().tolist()
     [1.0, 1.0]
     """
@@ -202,25 +118,10 @@ def ones_like(x: Any, dtype: npt.DTypeLike | None = None) -> XTensorVariable:
 def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] | None = None) -> XTensorVariable:
     """An array with dims, or a `DataArray` with its own, as a constant.
 
-    Parameters
-    ----------
     x, name : ...
-    dims : str or sequence of str, optional
-        Names of the axes; their lengths come from the model's coords.
-
-    Returns
-    -------
-    XTensorVariable
-        A constant with dims.
-
-    See Also
-    --------
-    as_xtensor : Takes tensors, too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience.xtensor as px
+    dims: Names of the axes; their lengths come from the model's coords.
+    Returns: A constant with dims.
+    See as_xtensor: Takes tensors, too.
     >>> px.xtensor_constant(np.array([1.0, 2.0]), dims="city").dims
     ('city',)
     """
@@ -230,27 +131,11 @@ def xtensor_constant(x: Any, name: str | None = None, dims: str | Sequence[str] 
 def function(inputs: Sequence[Any], outputs: Any, **settings: Any) -> Any:
     """Compile expressions with named dims; arrays have axes in the order of dims.
 
-    Parameters
-    ----------
-    inputs : sequence
-        Symbolic inputs, with or without dims.
-    outputs : object
-        An expression, or a list of them.
-    **settings : object
-        As in `pt.function`.
-
-    Returns
-    -------
-    object
-        A function of arrays; results are arrays, with axes in the order of dims.
-
-    See Also
-    --------
-    grad : Derivatives.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    inputs (sequence): Symbolic inputs, with or without dims.
+    outputs: An expression, or a list of them.
+    **settings: As in `pt.function`.
+    Returns: A function of arrays; results are arrays, with axes in the order of dims.
+    See grad: Derivatives.
     >>> x = px.xtensor("x", dims=("city",))
     >>> px.function([x], x.sum("city"))([1.0, 2.0]).item()
     3.0
@@ -266,27 +151,11 @@ def function(inputs: Sequence[Any], outputs: Any, **settings: Any) -> Any:
 def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
     """Derivatives of a scalar, each with the dims of what it is taken with respect to; settings as in `pt.grad`.
 
-    Parameters
-    ----------
-    cost : object
-        Scalar expression to differentiate.
-    wrt : object
-        A tensor with dims, or a list of them.
-    **settings : object
-        Keywords of the plain function.
-
-    Returns
-    -------
-    object
-        In the form of `wrt`.
-
-    See Also
-    --------
-    function : Compiles expressions.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    cost: Scalar expression to differentiate.
+    wrt: A tensor with dims, or a list of them.
+    **settings: Keywords of the plain function.
+    Returns: In the form of `wrt`.
+    See function: Compiles expressions.
     >>> x = px.as_xtensor([1.0, 2.0], dims="city")
     >>> slope = px.grad((x**2).sum(), x)
     >>> slope.dims, slope.eval().tolist()

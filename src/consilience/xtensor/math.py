@@ -54,22 +54,9 @@ def _function(name: str) -> Callable[..., XTensorVariable]:
 def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
     """The same numbers as another element type.
 
-    Parameters
-    ----------
     x, dtype : ...
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of `x`.
-
-    See Also
-    --------
-    identity : The tensor itself.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: With the dims of `x`.
+    See identity: The tensor itself.
     >>> px.math.cast(px.as_xtensor([1.0, 2.0], dims="city"), "int64").eval().tolist()
     [1, 2]
     """
@@ -79,22 +66,9 @@ def cast(x: Any, dtype: npt.DTypeLike) -> XTensorVariable:
 def identity(x: Any) -> XTensorVariable:
     """The tensor itself.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    XTensorVariable
-        What `as_xtensor` makes of `x`.
-
-    See Also
-    --------
-    cast : The same numbers as another element type.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: What `as_xtensor` makes of `x`.
+    See cast: The same numbers as another element type.
     >>> px.math.identity(px.as_xtensor([1.0, 2.0], dims="city")).dims
     ('city',)
     """
@@ -104,24 +78,10 @@ def identity(x: Any) -> XTensorVariable:
 def dot(*arrays: Any, dim: SomeDims = None) -> XTensorVariable:
     """Sum of products over dims: those that several tensors have for None, all for `...`.
 
-    Parameters
-    ----------
-    *arrays : TensorLike
-        The arrays, in order.
+    *arrays (TensorLike): The arrays, in order.
     dim : ...
-
-    Returns
-    -------
-    XTensorVariable
-        Without the dims that are summed over.
-
-    See Also
-    --------
-    where : `x` where a condition holds.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: Without the dims that are summed over.
+    See where: `x` where a condition holds.
     >>> x = px.as_xtensor([[1.0, 2.0], [3.0, 4.0]], dims=("city", "year"))
     >>> px.dot(x, px.as_xtensor([1.0, 10.0], dims="year")).eval().tolist()
     [21.0, 43.0]
@@ -132,22 +92,9 @@ def dot(*arrays: Any, dim: SomeDims = None) -> XTensorVariable:
 def logsumexp(x: Any, dim: SomeDims = None) -> XTensorVariable:
     """`log(sum(exp(x)))` over dims without overflow.
 
-    Parameters
-    ----------
     x, dim : ...
-
-    Returns
-    -------
-    XTensorVariable
-        Without the dims that are summed over.
-
-    See Also
-    --------
-    softmax : Shares of the sum.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: Without the dims that are summed over.
+    See softmax: Shares of the sum.
     >>> px.math.logsumexp(px.as_xtensor([0.0, 0.0], dims="city"), dim="city").eval().round(4).item()
     0.6931
     """
@@ -162,22 +109,9 @@ def _normalised(function: Callable[..., Node], x: Any, dim: SomeDims) -> XTensor
 def softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
     """`exp(x)` divided by its sum over dims, without overflow.
 
-    Parameters
-    ----------
     x, dim : ...
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of `x`.
-
-    See Also
-    --------
-    log_softmax : Its logarithm.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: With the dims of `x`.
+    See log_softmax: Its logarithm.
     >>> px.math.softmax(px.as_xtensor([0.0, 0.0], dims="city"), dim="city").eval().tolist()
     [0.5, 0.5]
     """
@@ -187,22 +121,9 @@ def softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
 def log_softmax(x: Any, dim: SomeDims = None) -> XTensorVariable:
     """`x - logsumexp(x)` over dims, without overflow or cancellation.
 
-    Parameters
-    ----------
     x, dim : ...
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of `x`.
-
-    See Also
-    --------
-    softmax : Without the logarithm.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: With the dims of `x`.
+    See softmax: Without the logarithm.
     >>> px.math.log_softmax(px.as_xtensor([0.0, 0.0], dims="city"), dim="city").eval().round(4).tolist()
     [-0.6931, -0.6931]
     """

@@ -21,35 +21,14 @@ def Data(
 ) -> XTensorVariable:
     """Data with dims under a name, exchanged later with `pm.set_data`; settings as in `pm.Data`.
 
-    Parameters
-    ----------
     name : ...
-    value : TensorLike
-        Value at which the function is computed.
-    dims : str or tuple of str, optional
-        Names of the axes; those of a `DataArray` for None, whose labels then become coords of the model.
+    value (TensorLike): Value at which the function is computed.
+    dims: Names of the axes; those of a `DataArray` for None, whose labels then become coords of the model.
     model : ...
-    **settings : object
-        Keywords of the plain function.
-
-    Returns
-    -------
-    XTensorVariable
-        The data with their dims.
-
-    Raises
-    ------
-    TypeError
-        For axes without names.
-
-    See Also
-    --------
-    Deterministic : Keeps an expression.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    **settings: Keywords of the plain function.
+    Returns: The data with their dims.
+    Raises TypeError: For axes without names.
+    See Deterministic: Keeps an expression.
     >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
     ...     x = pm.dims.Data("x", np.array([1.0, 2.0]), dims="city")
     >>> x.dims
@@ -81,27 +60,12 @@ def _kept(keep: Callable[..., Node], name: str, value: Any, dims: WithEllipsis, 
 def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model | None = None) -> XTensorVariable:
     """Keep the values of an expression under a name; `dims` gives the order of its dims, with `...` for the rest.
 
-    Parameters
-    ----------
     name : ...
-    value : TensorLike
-        Value at which the function is computed.
-    dims : WithEllipsis, optional
-        Names of the axes; their lengths come from the model's coords.
+    value (TensorLike): Value at which the function is computed.
+    dims: Names of the axes; their lengths come from the model's coords.
     model : ...
-
-    Returns
-    -------
-    XTensorVariable
-        The expression under its name.
-
-    See Also
-    --------
-    Potential : Adds to the density.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: The expression under its name.
+    See Potential: Adds to the density.
     >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
     ...     x = pm.dims.Normal("x", dims="city")
     ...     double = pm.dims.Deterministic("double", 2 * x)
@@ -114,27 +78,12 @@ def Deterministic(name: str, value: Any, dims: WithEllipsis = None, model: Model
 def Potential(name: str, value: Any, dims: WithEllipsis = None, model: Model | None = None) -> XTensorVariable:
     """Add a term to the model's log density; all its elements are summed.
 
-    Parameters
-    ----------
     name : ...
-    value : TensorLike
-        Value at which the function is computed.
-    dims : WithEllipsis, optional
-        Names of the axes; their lengths come from the model's coords.
+    value (TensorLike): Value at which the function is computed.
+    dims: Names of the axes; their lengths come from the model's coords.
     model : ...
-
-    Returns
-    -------
-    XTensorVariable
-        The term under its name.
-
-    See Also
-    --------
-    Deterministic : Keeps an expression.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: The term under its name.
+    See Deterministic: Keeps an expression.
     >>> with pm.Model(coords={"city": ["Bern", "Rome"]}):
     ...     x = pm.dims.Normal("x", dims="city")
     ...     term = pm.dims.Potential("term", -(x**2))

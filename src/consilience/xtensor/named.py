@@ -43,21 +43,10 @@ def checked_dims(dims: str | Iterable[Any], what: str = "a tensor") -> Dims:
 class NamedType(Record):
     """What is known of a tensor with named dims before it exists: its dtype, its dims and their lengths.
 
-    Parameters
-    ----------
-    dtype : str
-        Element type of the result; by default it follows from the operands.
-    dims : str or sequence of str
-        Names of the axes; their lengths come from the model's coords.
+    dtype (str): Element type of the result; by default it follows from the operands.
+    dims (str or sequence of str): Names of the axes; their lengths come from the model's coords.
     shape : ...
-
-    See Also
-    --------
-    xtensor : Makes a tensor of a type.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    See xtensor: Makes a tensor of a type.
     >>> px.as_xtensor([1.0, 2.0], dims="city").type
     NamedType(dtype='float64', dims=('city',), shape=(2,))
     """

@@ -19,35 +19,14 @@ __all__ = ["convolve1d"]
 def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str]) -> XTensorVariable:
     """Convolution along a dim of each of two tensors; the result has that of the first.
 
-    Parameters
-    ----------
-    in1 : object
-        First signal.
-    in2 : object
-        Second signal, or the weights of the filter.
-    mode : str, default 'full'
-        "full", "valid" or "same", as in `pt.signal.convolve1d`.
-    dims : tuple of (str, str)
-        The dim of in1, and the dim of in2, of another name.
-
-    Returns
-    -------
-    XTensorVariable
-        With the dims of both, that of the second left out.
-
-    Raises
-    ------
-    ShapeError
-        Where a tensor has not its dim, or has that of the other.
-    ValueError
-        For other modes and dims.
-
-    See Also
-    --------
-    pt.signal.convolve1d : Of tensors without names.
-
-    Examples
-    --------
+    in1: First signal.
+    in2: Second signal, or the weights of the filter.
+    mode: "full", "valid" or "same", as in `pt.signal.convolve1d`.
+    dims: The dim of in1, and the dim of in2, of another name.
+    Returns: With the dims of both, that of the second left out.
+    Raises ShapeError: Where a tensor has not its dim, or has that of the other.
+    Raises ValueError: For other modes and dims.
+    See pt.signal.convolve1d: Of tensors without names.
     >>> import numpy as np
     >>> from consilience import xtensor as px
     >>> x = px.as_xtensor(np.arange(5.0), dims="time")

@@ -28,20 +28,10 @@ class XTensorVariable(NamedArithmetic, NamedReductions, NamedArrangement, NamedI
 
     Every operation builds the plain graph at once; `values` is its node, for gradients and functions.
 
-    Parameters
-    ----------
-    values : TensorVariable
-        Values of the axes, in order.
+    values: Values of the axes, in order.
     dims : ...
-
-    See Also
-    --------
-    as_xtensor : Makes one of an array.
-    xtensor : Makes one that is an input of functions.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    See as_xtensor: Makes one of an array.
+    See xtensor: Makes one that is an input of functions.
     >>> x = px.as_xtensor([[1.0, 2.0], [3.0, 4.0]], dims=("city", "year"))
     >>> x.sum("year").dims, x.sum("year").eval().tolist()
     (('city',), [3.0, 7.0])
@@ -81,25 +71,11 @@ def xtensor(
 ) -> XTensorVariable:
     """A function input with named dims, `config.floatX` unless `dtype` says otherwise.
 
-    Parameters
-    ----------
     name, dims : ...
-    shape : sequence of int or Dimension, optional
-        A length per dim, None where it is known only at the call; None: no length is known.
+    shape: A length per dim, None where it is known only at the call; None: no length is known.
     dtype : ...
-
-    Returns
-    -------
-    XTensorVariable
-        An input, for `px.function([x], ...)`.
-
-    See Also
-    --------
-    as_xtensor : Of values.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: An input, for `px.function([x], ...)`.
+    See as_xtensor: Of values.
     >>> x = px.xtensor("x", dims=("city", "year"), shape=(2, None))
     >>> x.dims
     ('city', 'year')
@@ -117,30 +93,12 @@ def _of_type(of: NamedType, name: str | None) -> XTensorVariable:
 def as_xtensor(x: Any, dims: str | Iterable[str] | None = None, *, name: str | None = None) -> XTensorVariable:
     """A tensor with named dims from a plain tensor or an array with `dims`, from a `DataArray`, or from a number.
 
-    Parameters
-    ----------
     x, dims, name : ...
-
-    Returns
-    -------
-    XTensorVariable
-        The tensor with its dims.
-
-    Raises
-    ------
-    TypeError
-        Where axes have no names.
-    ShapeError
-        Where `dims` are not those of what has its own.
-
-    See Also
-    --------
-    xtensor : An input of functions.
-    xtensor_constant : A constant.
-
-    Examples
-    --------
-    >>> import consilience.xtensor as px
+    Returns: The tensor with its dims.
+    Raises TypeError: Where axes have no names.
+    Raises ShapeError: Where `dims` are not those of what has its own.
+    See xtensor: An input of functions.
+    See xtensor_constant: A constant.
     >>> px.as_xtensor([1.0, 2.0], dims="city").dims
     ('city',)
     """

@@ -32,12 +32,7 @@ from consilience.ops.shape import full
 class LowerTriangular(Transform):
     """Lower triangular n x n matrices to R^(n (n + 1) / 2): their elements row by row.
 
-    See Also
-    --------
-    CholeskyCovTransform : With a positive diagonal.
-
-    Examples
-    --------
+    See CholeskyCovTransform: With a positive diagonal.
     >>> import consilience.distributions.transforms as tr
     >>> tr.LowerTriangular().backward([1.0, 2.0, 3.0]).eval().tolist()
     [[1.0, 0.0], [2.0, 3.0]]
@@ -65,17 +60,8 @@ class LowerTriangular(Transform):
 class CholeskyCovPacked(Transform):
     """Packed lower triangles with a positive diagonal to R^(n (n + 1) / 2): the logarithm of the diagonal.
 
-    Parameters
-    ----------
-    n : object, optional
-        Number of rows; that of the value for None.
-
-    See Also
-    --------
-    CovariancePartialCorrelations : Scales and correlations apart.
-
-    Examples
-    --------
+    n: Number of rows; that of the value for None.
+    See CovariancePartialCorrelations: Scales and correlations apart.
     >>> import consilience.distributions.transforms as tr
     >>> tr.CholeskyCovPacked(n=2).backward([0.0, 0.5, 0.0]).eval().tolist()
     [1.0, 0.5, 1.0]
@@ -107,12 +93,7 @@ class CholeskyCovPacked(Transform):
 class CovarianceCholesky(Transform):
     """Positive definite matrices to their lower Cholesky factors.
 
-    See Also
-    --------
-    CholeskyCovTransform : On to the real line.
-
-    Examples
-    --------
+    See CholeskyCovTransform: On to the real line.
     >>> import consilience.distributions.transforms as tr
     >>> tr.CovarianceCholesky().forward([[4.0, 2.0], [2.0, 2.0]]).eval().tolist()
     [[2.0, 0.0], [1.0, 1.0]]
@@ -137,17 +118,8 @@ class CovarianceCholesky(Transform):
 class CholeskyCovTransform(Transform):
     """Positive definite n x n matrices to R^(n (n + 1) / 2): Cholesky factors row by row, logarithms on the diagonal.
 
-    Parameters
-    ----------
-    n : object, optional
-        Number of rows; that of the value for None.
-
-    See Also
-    --------
-    CovarianceCholesky : To the factor.
-
-    Examples
-    --------
+    n: Number of rows; that of the value for None.
+    See CovarianceCholesky: To the factor.
     >>> import consilience.distributions.transforms as tr
     >>> tr.CholeskyCovTransform(n=2).backward([0.0, 0.5, 0.0]).eval().tolist()
     [[1.0, 0.5], [0.5, 1.25]]

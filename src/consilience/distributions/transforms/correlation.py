@@ -47,19 +47,9 @@ class CholeskyCorrTransform(Transform):
     then what is left, read from both ends (`spiral`). Draws of Lewandowski, Kurowicka and Joe have heavy tails in these
     coordinates, so that samplers move along those of `CorrelationPartials`.
 
-    Parameters
-    ----------
-    n : object, optional
-        Number of rows; that of the value for None.
-    upper : object, default False
-        The factor is upper triangular.
-
-    See Also
-    --------
-    CorrelationPartials : By partial correlations.
-
-    Examples
-    --------
+    n: Number of rows; that of the value for None.
+    upper: The factor is upper triangular.
+    See CorrelationPartials: By partial correlations.
     >>> import consilience.distributions.transforms as tr
     >>> tr.CholeskyCorrTransform(n=2).backward([0.5]).eval().round(4).tolist()
     [[1.0, 0.0], [0.4472, 0.8944]]
@@ -125,23 +115,14 @@ class CorrelationPartials(Transform):
     given all j < k (Lewandowski, Kurowicka and Joe, 2009). Densities of Lewandowski, Kurowicka and Joe fall off
     exponentially in y.
 
-    Parameters
-    ----------
-    n : object, optional
-        Number of rows; that of the value for None.
-    upper : object, default False
-        The factor is upper triangular.
-
-    See Also
-    --------
-    CholeskyCorrTransform : By ratios of elements.
+    n: Number of rows; that of the value for None.
+    upper: The factor is upper triangular.
+    See CholeskyCorrTransform: By ratios of elements.
 
     References
     ----------
     Lewandowski, Kurowicka, Joe (2009), Journal of Multivariate Analysis 100, 1989, doi:10.1016/j.jmva.2009.04.008.
 
-    Examples
-    --------
     >>> import consilience.distributions.transforms as tr
     >>> tr.CorrelationPartials(n=2).backward([0.5]).eval().round(4).tolist()
     [[1.0, 0.0], [0.4621, 0.8868]]
@@ -182,12 +163,7 @@ class CorrelationPartials(Transform):
 class CorrelationCholesky(CovarianceCholesky):
     """Correlation matrices to their lower Cholesky factors.
 
-    See Also
-    --------
-    CholeskyCorrTransform : From the factor on.
-
-    Examples
-    --------
+    See CholeskyCorrTransform: From the factor on.
     >>> import consilience.distributions.transforms as tr
     >>> tr.CorrelationCholesky().forward([[1.0, 0.6], [0.6, 1.0]]).eval().round(4).tolist()
     [[1.0, 0.0], [0.6, 0.8]]
@@ -204,12 +180,7 @@ class CovariancePartialCorrelations(Transform):
     In place of the diagonal the logarithms of the standard deviations, elsewhere partial correlations as in
     `CorrelationPartials`.
 
-    See Also
-    --------
-    CholeskyCovPacked : By logarithms of the diagonal.
-
-    Examples
-    --------
+    See CholeskyCovPacked: By logarithms of the diagonal.
     >>> import consilience.distributions.transforms as tr
     >>> tr.CovariancePartialCorrelations().backward([0.0, 0.0, 0.0]).eval().tolist()
     [1.0, 0.0, 1.0]

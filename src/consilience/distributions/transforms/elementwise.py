@@ -32,12 +32,7 @@ from consilience.ops.shape import full
 class Log(Transform):
     """(0, inf) to R by y = log x.
 
-    See Also
-    --------
-    LogExpM1 : Close to the identity for large numbers.
-
-    Examples
-    --------
+    See LogExpM1: Close to the identity for large numbers.
     >>> import consilience.distributions.transforms as tr
     >>> tr.Log().forward(1.0).eval().item(), tr.Log().backward(0.0).eval().item()
     (0.0, 1.0)
@@ -58,12 +53,7 @@ class Log(Transform):
 class LogOdds(Transform):
     """(0, 1) to R by y = log(x / (1 - x)).
 
-    See Also
-    --------
-    Interval : Any interval.
-
-    Examples
-    --------
+    See Interval: Any interval.
     >>> import consilience.distributions.transforms as tr
     >>> tr.LogOdds().backward(0.0).eval().item()
     0.5
@@ -85,12 +75,7 @@ class LogOdds(Transform):
 class LogExpM1(Transform):
     """(0, inf) to R by y = log(exp(x) - 1): close to x for large x, to log x for small x.
 
-    See Also
-    --------
-    Log : Another map of positive numbers.
-
-    Examples
-    --------
+    See Log: Another map of positive numbers.
     >>> import consilience.distributions.transforms as tr
     >>> tr.LogExpM1().backward(0.0).eval().round(4).item()
     0.6931
@@ -138,12 +123,7 @@ class Circular(Transform):
 
     Many numbers stand for one angle, so that a density of angles, seen over all numbers, repeats with period 2 pi.
 
-    See Also
-    --------
-    Interval : An interval with two ends.
-
-    Examples
-    --------
+    See Interval: An interval with two ends.
     >>> import consilience.distributions.transforms as tr
     >>> tr.Circular().backward(7.0).eval().round(4).item()
     0.7168
@@ -184,22 +164,11 @@ class Interval(Transform):
 
     Between two bounds y = log((x - lower) / (upper - x)), next to one bound the logarithm of the distance.
 
-    Parameters
-    ----------
-    lower : object, optional
-        Lower end of the interval; None for no end.
-    upper : object, optional
-        Upper end of the interval; None for no end.
-    bounds_fn : object, optional
-        In place of bounds a function of a variable's key, its shape and its parameters that gives both.
-
-    See Also
-    --------
-    Log : Positive numbers.
-    LogOdds : Probabilities.
-
-    Examples
-    --------
+    lower: Lower end of the interval; None for no end.
+    upper: Upper end of the interval; None for no end.
+    bounds_fn: In place of bounds a function of a variable's key, its shape and its parameters that gives both.
+    See Log: Positive numbers.
+    See LogOdds: Probabilities.
     >>> import consilience.distributions.transforms as tr
     >>> tr.Interval(2.0, 4.0).backward(0.0).eval().item()
     3.0

@@ -16,19 +16,9 @@ from consilience.ops.shape import Iota, concatenate, length_of
 class Ordered(Transform):
     """Increasing vectors to R^n: the first element, then the logarithms of the steps.
 
-    Parameters
-    ----------
-    positive : object, default False
-        Vectors of positive elements: the logarithm of the first element as well.
-    ascending : object, default True
-        False for decreasing vectors: the same, read from their end.
-
-    See Also
-    --------
-    SimplexSteps : Increasing probabilities.
-
-    Examples
-    --------
+    positive: Vectors of positive elements: the logarithm of the first element as well.
+    ascending: False for decreasing vectors: the same, read from their end.
+    See SimplexSteps: Increasing probabilities.
     >>> import consilience.distributions.transforms as tr
     >>> tr.Ordered().backward([1.0, 0.0, 0.0]).eval().tolist()
     [1.0, 2.0, 3.0]

@@ -58,27 +58,10 @@ FOR_SAMPLERS: dict[type[Constraint], Callable[[Any], Transform]] = {
 def to_unconstrained(constraint: Constraint) -> Transform | None:
     """The bijection for a constraint; None where nothing is to be done (real or discrete).
 
-    Parameters
-    ----------
-    constraint : Constraint
-        Set whose map to the line is wanted.
-
-    Returns
-    -------
-    Transform or None
-        None where nothing is to be done.
-
-    Raises
-    ------
-    MissingRuleError
-        For a kind of constraint without a row in BIJECTIONS.
-
-    See Also
-    --------
-    default_transform : That of a variable.
-
-    Examples
-    --------
+    constraint: Set whose map to the line is wanted.
+    Returns (Transform or None): None where nothing is to be done.
+    Raises MissingRuleError: For a kind of constraint without a row in BIJECTIONS.
+    See default_transform: That of a variable.
     >>> import consilience as pm
     >>> import consilience.distributions.transforms as tr
     >>> type(tr.to_unconstrained(pm.Exponential.support)).__name__
@@ -102,21 +85,9 @@ OF_DISTRIBUTIONS: dict[type[Any], Callable[[Node], Callable[[], Transform | None
 def default_transform(rv: Node) -> Transform | None:
     """The map of a random variable that its value variable tells of, PyMC's; its bounds are nodes of its parameters.
 
-    Parameters
-    ----------
     rv : ...
-
-    Returns
-    -------
-    Transform or None
-        None for variables that need none.
-
-    See Also
-    --------
-    support_of : The values that a variable can have, which the transform maps to the real line.
-
-    Examples
-    --------
+    Returns (Transform or None): None for variables that need none.
+    See support_of: The values that a variable can have, which the transform maps to the real line.
     >>> import consilience as pm
     >>> import consilience.distributions.transforms as tr
     >>> type(tr.default_transform(pm.Exponential.dist(1.0))).__name__
@@ -135,21 +106,9 @@ def _registered(rv: Node) -> Callable[[], Transform | None] | None:
 def sampled_transform(rv: Node) -> Transform | None:
     """The map along whose coordinates samplers move a random variable unless the user asks for another.
 
-    Parameters
-    ----------
     rv : ...
-
-    Returns
-    -------
-    Transform or None
-        None for variables that need none.
-
-    See Also
-    --------
-    default_transform : The one of value variables.
-
-    Examples
-    --------
+    Returns (Transform or None): None for variables that need none.
+    See default_transform: The one of value variables.
     >>> import consilience as pm
     >>> import consilience.distributions.transforms as tr
     >>> type(tr.sampled_transform(pm.Exponential.dist(1.0))).__name__

@@ -20,12 +20,7 @@ from consilience.ops.shape import Iota, concatenate, full
 class Simplex(Transform):
     """Positive vectors of sum 1 to R^(n-1): z = log x - mean(log x) without its last element.
 
-    See Also
-    --------
-    SumTo1 : Without logarithms.
-
-    Examples
-    --------
+    See SumTo1: Without logarithms.
     >>> import consilience.distributions.transforms as tr
     >>> tr.Simplex().backward([0.0, 0.0]).eval().round(4).tolist()
     [0.3333, 0.3333, 0.3333]
@@ -57,12 +52,7 @@ class SimplexSteps(Transform):
 
     In a chain with `simplex`, which is `ordered_simplex`, weights of a mixture keep their order.
 
-    See Also
-    --------
-    Simplex : Probability vectors to the real line.
-
-    Examples
-    --------
+    See Simplex: Probability vectors to the real line.
     >>> import consilience.distributions.transforms as tr
     >>> tr.SimplexSteps().forward([0.2, 0.3, 0.5]).eval().round(4).tolist()
     [0.6, 0.2, 0.2]
@@ -93,12 +83,7 @@ class SumTo1(Transform):
 
     Elements that sum to more than 1 give a last element below 0: then the density must be -inf.
 
-    See Also
-    --------
-    Simplex : To the whole of R^(n-1).
-
-    Examples
-    --------
+    See Simplex: To the whole of R^(n-1).
     >>> import consilience.distributions.transforms as tr
     >>> tr.SumTo1().backward([0.2, 0.3]).eval().tolist()
     [0.2, 0.3, 0.5]

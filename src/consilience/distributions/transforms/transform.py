@@ -28,13 +28,8 @@ class EventRank:
 class Transform(Record):
     """A bijection. `name` marks transformed variables (`sigma_log__`), `event_rank` is one event's rank.
 
-    See Also
-    --------
-    Log : Positive numbers.
-    chain : Several, one after the other.
-
-    Examples
-    --------
+    See Log: Positive numbers.
+    See chain: Several, one after the other.
     >>> import consilience as pm
     >>> import consilience.distributions.transforms as tr
     >>> class Square(tr.Transform):
@@ -129,17 +124,8 @@ class Transform(Record):
 class Chain(Transform):
     """Bijections one after the other; `steps[0]` is nearest to the constrained value.
 
-    Parameters
-    ----------
-    steps : sequence of Transform
-        The transforms, the first one nearest to the constrained value.
-
-    See Also
-    --------
-    chain : Makes one.
-
-    Examples
-    --------
+    steps: The transforms, the first one nearest to the constrained value.
+    See chain: Makes one.
     >>> import consilience.distributions.transforms as tr
     >>> both = tr.Chain([tr.Log(), tr.Ordered()])
     >>> both.backward([0.0, 0.0]).eval().round(4).tolist()
@@ -286,24 +272,10 @@ def rewritten(transform: Transform, change: Callable[[Node], Node]) -> Transform
 def chain(first: Transform, *further: Transform) -> Transform:
     """`first` maps the constrained value, the others what it gives, in order.
 
-    Parameters
-    ----------
-    first : Transform
-        The first one.
-    *further : Transform
-        Transforms that follow.
-
-    Returns
-    -------
-    Transform
-        Of several transforms a `Chain`.
-
-    See Also
-    --------
-    Chain : What it makes.
-
-    Examples
-    --------
+    first: The first one.
+    *further: Transforms that follow.
+    Returns: Of several transforms a `Chain`.
+    See Chain: What it makes.
     >>> import consilience.distributions.transforms as tr
     >>> tr.chain(tr.Log(), tr.Ordered()).backward([0.0, 0.0]).eval().round(4).tolist()
     [1.0, 2.7183]
@@ -317,22 +289,9 @@ def chain(first: Transform, *further: Transform) -> Transform:
 def label(transform: Transform) -> str:
     """The transform's name in names of value variables.
 
-    Parameters
-    ----------
-    transform : Transform
-        Map to unconstrained space behind the default one; None for no map at all.
-
-    Returns
-    -------
-    str
-        The ending of the name, such as "log".
-
-    See Also
-    --------
-    default_transform : The map of a variable.
-
-    Examples
-    --------
+    transform: Map to unconstrained space behind the default one; None for no map at all.
+    Returns: The ending of the name, such as "log".
+    See default_transform: The map of a variable.
     >>> import consilience.distributions.transforms as tr
     >>> tr.label(tr.Log())
     'log'

@@ -21,12 +21,7 @@ class UnitVector(Transform):
     Densities on the sphere are with respect to its area. The log Jacobian is that of the polar coordinates with the
     log density of the radius, so that a density that integrates to 1 on the sphere does so over all y.
 
-    See Also
-    --------
-    Circular : Angles.
-
-    Examples
-    --------
+    See Circular: Angles.
     >>> import consilience.distributions.transforms as tr
     >>> tr.UnitVector().backward([3.0, 4.0]).eval().tolist()
     [0.6, 0.8]

@@ -22,17 +22,8 @@ from consilience.ops.shape import concatenate, full
 class ZeroSumTransform(Transform):
     """Arrays that sum to zero along each of some axes to R^(n - 1) along these axes.
 
-    Parameters
-    ----------
-    zerosum_axes : sequence of int
-        Axes, counted from the end: -1 is the last.
-
-    See Also
-    --------
-    SumTo1 : Vectors of sum 1.
-
-    Examples
-    --------
+    zerosum_axes: Axes, counted from the end: -1 is the last.
+    See SumTo1: Vectors of sum 1.
     >>> import consilience.distributions.transforms as tr
     >>> bool(abs(tr.ZeroSumTransform([-1]).backward([1.0, 2.0]).sum().eval()) < 1e-12)
     True

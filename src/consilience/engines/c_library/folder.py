@@ -40,55 +40,30 @@ def export(
 ) -> Path:
     """Write a model's log density with its gradient, or a function, as a C library that needs no Python.
 
-    Parameters
-    ----------
-    what : Model or Function
-        A model: `int64_t name(position, log_density, gradient, workspace)` on the unconstrained scale, and
+    what: A model: `int64_t name(position, log_density, gradient, workspace)` on the unconstrained scale, and
         `name_values(position, ..., workspace)`, which gives its variables on their own scales, with the model's present
         data; or what `pm.function` gave, of inputs of fixed shapes, with the present values of its shared variables.
-    folder : str or Path
-        Is made. It will hold `name.h`, `name.c`, `name_program.c` or `name_program.o`, `name_data.c`, `main.c`, a
+    folder: Is made. It will hold `name.h`, `name.c`, `name_program.c` or `name_program.o`, `name_data.c`, `main.c`, a
         `Makefile`, and for a model `name_values_program.c` or `.o`.
-    target : str, optional
-        None: C source. Or an object file instead: "host", "x86-64-v2", "x86-64-v3", "x86-64-v4" (Linux), "neoverse-v2"
-        (Linux) or "apple-m1" (macOS).
-    lanes : int, default 1
-        Numbers per vector in C source: 1 for ISO C11, for any compiler and processor; 2, 4 or 8 with the vectors of GCC
-        and Clang, which is faster where the processor has such registers.
-    name : str, optional
-        Of the library and its function, by default that of the folder.
-    deterministics : bool, default True
-        Whether `name_values` gives the deterministics of a model too.
-    sampler : NUTS or bool, default False
-        Whether the library of a model also has the No-U-Turn Sampler: `name_begin` and `name_transition`, and
+    target: None: C source. Or an object file instead: "host", "x86-64-v2", "x86-64-v3", "x86-64-v4" (Linux),
+        "neoverse-v2" (Linux) or "apple-m1" (macOS).
+    lanes: Numbers per vector in C source: 1 for ISO C11, for any compiler and processor; 2, 4 or 8 with the vectors of
+        GCC and Clang, which is faster where the processor has such registers.
+    name: Of the library and its function, by default that of the folder.
+    deterministics: Whether `name_values` gives the deterministics of a model too.
+    sampler: Whether the library of a model also has the No-U-Turn Sampler: `name_begin` and `name_transition`, and
         `sample.c` that prints draws; or its settings, `pm.NUTS(...)`. Its C source needs GCC or Clang.
-    overwrite : bool, default False
-        Whether files of a folder that exists may be replaced.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    StorageError
-        Where the folder exists, or is no folder.
-    ValueError
-        For an unknown target or width.
-    MissingRuleError
-        For what has no form in C.
-
-    See Also
-    --------
-    to_stablehlo : A module of StableHLO.
+    overwrite: Whether files of a folder that exists may be replaced.
+    Returns: The folder.
+    Raises StorageError: Where the folder exists, or is no folder.
+    Raises ValueError: For an unknown target or width.
+    Raises MissingRuleError: For what has no form in C.
+    See to_stablehlo: A module of StableHLO.
 
     Notes
     -----
     Programs that factorise matrices call BLAS and LAPACK; the Makefile then links them.
 
-    Examples
-    --------
     >>> import tempfile
     >>> import consilience as pm
     >>> with pm.Model() as model:

@@ -17,28 +17,13 @@ def find_hessian(
 ) -> npt.NDArray[np.float64]:
     """Second derivatives of the log density with its Jacobian, on the unconstrained scale.
 
-    Parameters
-    ----------
-    point : mapping
-        Values of the unconstrained variables (`tau_log__`), as `find_MAP` gives them; other names in it are left out.
-    vars : Variables, optional
-        The variables that rows and columns are of, all by default.
+    point (mapping): Values of the unconstrained variables (`tau_log__`), as `find_MAP` gives them; other names in it
+        are left out.
+    vars: The variables that rows and columns are of, all by default.
     model : ...
-    negate_output : bool, default True
-        Of the negative log density: the precision of the normal approximation.
-
-    Returns
-    -------
-    ndarray
-        Second derivatives, float64[dimension, dimension]; the variables' elements in their order.
-
-    See Also
-    --------
-    find_MAP : The point at which it is wanted.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    negate_output: Of the negative log density: the precision of the normal approximation.
+    Returns (ndarray): Second derivatives, float64[dimension, dimension]; the variables' elements in their order.
+    See find_MAP: The point at which it is wanted.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 2)
     >>> pm.find_hessian({"mu": 0.0}, model=model).tolist()

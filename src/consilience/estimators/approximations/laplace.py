@@ -34,49 +34,24 @@ def fit_laplace(
 ) -> xarray.DataTree:
     """Approximate the posterior by the normal distribution at its mode on the unconstrained scale, and draw from it.
 
-    Parameters
-    ----------
-    draws : int, default 1000
-        How many.
-    vars : Variables, optional
-        Variables that are approximated, given the initial values of the others.
-    initvals : mapping, optional
-        Where the search for the mode begins, as in `pm.sample`.
-    starts : int, default 4
-        Searches, of which the highest end counts.
-    importance : bool, default False
-        Draw again in proportion to Pareto smoothed importance weights.
+    draws: How many.
+    vars: Variables that are approximated, given the initial values of the others.
+    initvals (mapping): Where the search for the mode begins, as in `pm.sample`.
+    starts: Searches, of which the highest end counts.
+    importance: Draw again in proportion to Pareto smoothed importance weights.
     random_seed, model : ...
-
-    Returns
-    -------
-    xarray.DataTree
-        A tree with the group `posterior` (one chain); its attributes have `log_marginal_likelihood` (the integral of
-        prior times likelihood, by Laplace), `log_marginal_likelihood_importance` (by the mean importance ratio of the
-        draws) and `pareto_k`.
-
-    Raises
-    ------
-    SamplingError
-        If the curvature is not that of a mode.
-
-    Warns
-    -----
-    ConsilienceWarning
-        If `pareto_k` is above 0.7: the draws are then a poor approximation.
-
-    See Also
-    --------
-    fit_pathfinder : Approximations on the way to the mode.
-    find_MAP : The mode alone.
+    Returns (xarray.DataTree): A tree with the group `posterior` (one chain); its attributes have
+        `log_marginal_likelihood` (the integral of prior times likelihood, by Laplace),
+        `log_marginal_likelihood_importance` (by the mean importance ratio of the draws) and `pareto_k`.
+    Raises SamplingError: If the curvature is not that of a mode.
+    Warns ConsilienceWarning: If `pareto_k` is above 0.7: the draws are then a poor approximation.
+    See fit_pathfinder: Approximations on the way to the mode.
+    See find_MAP: The mode alone.
 
     Notes
     -----
     Source: Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

@@ -58,83 +58,44 @@ def find_MAP(
 ) -> Any:
     """Find the maximum a posteriori: the values of all variables with the highest density on their own scales.
 
-    Parameters
-    ----------
-    method : str or mapping, default 'L-BFGS-B'
-        "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that supports are kept; any
-        other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`. "Powell" where the density has no
-        gradient. A mapping in this place is `start`, as in PyMC.
-    vars : Variables, optional
-        Variables that are moved; the others keep their initial values.
-    use_grad : bool, optional
-        Accepted; of no effect.
-    use_hess : bool, optional
-        Taken for PyMC's sake; derivatives are always used.
-    use_hessp : bool, optional
-        Accepted; of no effect.
-    initvals, start : mapping, optional
-        Where to begin, as in `pm.sample`.
-    jitter : bool, optional
-        False: one ascent, from there alone.
-    jitter_max_retries : int, default 10
-        Accepted; of no effect.
-    starts : int, default 4
-        Ascents: one from there and others from around it; the highest end counts.
-    return_raw : bool, default False
-        Also return an `Optimum`.
-    include_transformed : bool, default True
-        Also values on the unconstrained scale, as `tau_log__`.
-    maxeval : int, default 5000
-        Evaluations per ascent.
+    method (str or mapping): "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that
+        supports are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`. "Powell"
+        where the density has no gradient. A mapping in this place is `start`, as in PyMC.
+    vars: Variables that are moved; the others keep their initial values.
+    use_grad: Accepted; of no effect.
+    use_hess: Taken for PyMC's sake; derivatives are always used.
+    use_hessp: Accepted; of no effect.
+    initvals, start (mapping): Where to begin, as in `pm.sample`.
+    jitter: False: one ascent, from there alone.
+    jitter_max_retries: Accepted; of no effect.
+    starts: Ascents: one from there and others from around it; the highest end counts.
+    return_raw: Also return an `Optimum`.
+    include_transformed: Also values on the unconstrained scale, as `tau_log__`.
+    maxeval: Evaluations per ascent.
     random_seed : ...
-    progressbar : bool, default True
-        Accepted; of no effect.
-    compute_hessian : bool, default False
-        In the tree's group `fit` also `covariance_matrix`, the inverse of the negative second derivatives on the
-        unconstrained scale, without Jacobian.
-    return_inferencedata : bool, default False
-        A tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the unconstrained scale.
-    idata_kwargs : mapping, optional
-        Of the tree, as in `pm.to_inference_data`; `include_transformed` among them.
+    progressbar: Accepted; of no effect.
+    compute_hessian: In the tree's group `fit` also `covariance_matrix`, the inverse of the negative second derivatives
+        on the unconstrained scale, without Jacobian.
+    return_inferencedata: A tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the
+        unconstrained scale.
+    idata_kwargs (mapping): Of the tree, as in `pm.to_inference_data`; `include_transformed` among them.
     model : ...
-    backend : str, optional
-        Accepted; of no effect.
-    compile_kwargs : mapping, optional
-        Accepted; of no effect.
-    **optimizer_kwargs : object
-        Settings of the optimizer; `seed` among them is `random_seed` under PyMC's name.
-
-    Returns
-    -------
-    object
-        Value by name, deterministics included.
-
-    Raises
-    ------
-    SamplingError
-        If the density has no highest point.
-    ModelError
-        If the model has discrete variables.
-    InitialPointError
-        If the density is not finite at the starting point.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If a variable ends at a bound of its support, the search did not converge, or the density has no gradient.
-
-    See Also
-    --------
-    fit_laplace : A normal approximation at the mode.
-    find_hessian : Second derivatives of the log density with its Jacobian.
+    backend: Accepted; of no effect.
+    compile_kwargs (mapping): Accepted; of no effect.
+    **optimizer_kwargs: Settings of the optimizer; `seed` among them is `random_seed` under PyMC's name.
+    Returns: Value by name, deterministics included.
+    Raises SamplingError: If the density has no highest point.
+    Raises ModelError: If the model has discrete variables.
+    Raises InitialPointError: If the density is not finite at the starting point.
+    Warns ConvergenceWarning: If a variable ends at a bound of its support, the search did not converge, or the density
+        has no gradient.
+    See fit_laplace: A normal approximation at the mode.
+    See find_hessian: Second derivatives of the log density with its Jacobian.
 
     Notes
     -----
     Source of the method: Liu and Nocedal (1989), On the limited memory BFGS method for large scale optimization.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0.0, 10.0)
     ...     pm.Normal("y", mu, 1.0, observed=[1.0, 2.0])

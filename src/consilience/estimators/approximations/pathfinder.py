@@ -54,56 +54,27 @@ def fit_pathfinder(
 ) -> xarray.DataTree:
     """Approximate the posterior by Pathfinder: draws from normal distributions along the path of L-BFGS to the mode.
 
-    Parameters
-    ----------
-    draws : int, default 1000
-        How many are given.
-    num_paths : int, default 8
-        Paths, from the initial point and from around it.
-    num_draws_per_path : int, default 1000
-        Draws of each path's best normal, from which those that are given are chosen.
-    num_elbo_draws : int, default 10
-        Draws that each normal is judged by.
-    maxcor : int, default 6
-        Pairs that the inverse Hessian is made of; steps of a path.
-    maxiter : int, default 300
-        Pairs that the inverse Hessian is made of; steps of a path.
-    importance_sampling : str, default 'psis'
-        "psis": chosen in proportion to Pareto smoothed weights; "none": as many of every path.
-    vars : Variables, optional
-        As in `fit_laplace`.
-    initvals : mapping, optional
-        As in `fit_laplace`.
+    draws: How many are given.
+    num_paths: Paths, from the initial point and from around it.
+    num_draws_per_path: Draws of each path's best normal, from which those that are given are chosen.
+    num_elbo_draws: Draws that each normal is judged by.
+    maxcor: Pairs that the inverse Hessian is made of; steps of a path.
+    maxiter: Pairs that the inverse Hessian is made of; steps of a path.
+    importance_sampling: "psis": chosen in proportion to Pareto smoothed weights; "none": as many of every path.
+    vars: As in `fit_laplace`.
+    initvals (mapping): As in `fit_laplace`.
     random_seed, model : ...
-
-    Returns
-    -------
-    xarray.DataTree
-        A tree with the group `posterior` (one chain); its attributes have `pareto_k` and `log_marginal_likelihood`, the
-        log of the mean importance ratio.
-
-    Raises
-    ------
-    SamplingError
-        If no path has a normal distribution with a finite evidence lower bound.
-
-    Warns
-    -----
-    ConsilienceWarning
-        If `pareto_k` is above 0.7: the draws are then a poor approximation.
-
-    See Also
-    --------
-    fit_laplace : At the mode.
-    sample : Starts from it by `init`.
+    Returns (xarray.DataTree): A tree with the group `posterior` (one chain); its attributes have `pareto_k` and
+        `log_marginal_likelihood`, the log of the mean importance ratio.
+    Raises SamplingError: If no path has a normal distribution with a finite evidence lower bound.
+    Warns ConsilienceWarning: If `pareto_k` is above 0.7: the draws are then a poor approximation.
+    See fit_laplace: At the mode.
+    See sample: Starts from it by `init`.
 
     References
     ----------
     Zhang, Carpenter, Gelman, Vehtari (2022), Journal of Machine Learning Research 23(306).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

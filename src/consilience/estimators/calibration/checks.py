@@ -78,35 +78,15 @@ def prior_predictive_check(
 ) -> PredictiveCheck:
     """Where statistics of the data lie among those of data drawn from the prior.
 
-    Parameters
-    ----------
     model : ...
-    statistics : mapping of str to Statistic, optional
-        Functions of one data set -> number, by name; mean, sd, min and max by default.
+    statistics: Functions of one data set -> number, by name; mean, sd, min and max by default.
     var_name : ...
-    draws : int, default 1000
-        Number of data sets.
+    draws: Number of data sets.
     random_seed : ...
-
-    Returns
-    -------
-    PredictiveCheck
-        Its `summary()` is a table, its `plot()` a picture.
-
-    Raises
-    ------
-    ModelError
-        Where it is not clear which variable is meant.
-    ShapeError
-        Where a statistic is no number.
-
-    See Also
-    --------
-    posterior_predictive_check : The same with draws of the posterior.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: Its `summary()` is a table, its `plot()` a picture.
+    Raises ModelError: Where it is not clear which variable is meant.
+    Raises ShapeError: Where a statistic is no number.
+    See posterior_predictive_check: The same with draws of the posterior.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 0.5])
@@ -130,29 +110,13 @@ def posterior_predictive_check(
 ) -> PredictiveCheck:
     """Where statistics of the data lie among those of data drawn from the posterior, one data set for each draw.
 
-    Parameters
-    ----------
-    trace : DataTree
-        Draws, as `pm.sample` gives them.
-    statistics : mapping of str to Statistic, optional
-        As for `prior_predictive_check`.
+    trace (DataTree): Draws, as `pm.sample` gives them.
+    statistics: As for `prior_predictive_check`.
     model : ...
-    var_name : str, optional
-        As for `prior_predictive_check`.
+    var_name: As for `prior_predictive_check`.
     random_seed : ...
-
-    Returns
-    -------
-    PredictiveCheck
-        Its `summary()` is a table, its `plot()` a picture.
-
-    See Also
-    --------
-    prior_predictive_check : The same with draws of the prior.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: Its `summary()` is a table, its `plot()` a picture.
+    See prior_predictive_check: The same with draws of the prior.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 0.5])

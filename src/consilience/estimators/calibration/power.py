@@ -55,52 +55,23 @@ def power(
 ) -> Any:
     """The share of simulated data sets in which a decision holds: power, or, averaged over the prior, assurance.
 
-    Parameters
-    ----------
-    model : Model or None
-        The model; by default that of the enclosing `with` block.
-    decision : callable
-        Function of the draws, a tree with a group `posterior`, -> whether it holds.
-    n : int, default 1000
-        Data sets.
-    fixed : mapping, optional
-        Values of free variables from which all data are simulated; the others come from their prior. The analysis does
-        not know them.
-    sampler : Sampler, default sample
-        As for `pm.sbc`.
-    prob : float, default 0.95
-        Probability of the intervals.
+    model (Model or None): The model; by default that of the enclosing `with` block.
+    decision: Function of the draws, a tree with a group `posterior`, -> whether it holds.
+    n: Data sets.
+    fixed (mapping): Values of free variables from which all data are simulated; the others come from their prior. The
+        analysis does not know them.
+    sampler (Sampler, default sample): As for `pm.sbc`.
+    prob: Probability of the intervals.
     random_seed : ...
-    cores : int, optional
-        As for `pm.sbc`.
-    executor : Executor, optional
-        As for `pm.sbc`.
-    store : str or Path, optional
-        As for `pm.sbc`.
-    progressbar : bool, default False
-        As for `pm.sbc`.
-    callback : callable, optional
-        As for `pm.sbc`.
-    blocking : bool, default True
-        As for `pm.sbc`.
-
-    Returns
-    -------
-    object
-        A `Power`; after Ctrl-C or a stop of the data sets that were done.
-
-    Raises
-    ------
-    SamplingError
-        Where the sampler failed on every data set.
-
-    See Also
-    --------
-    sbc : Whether a sampler is right.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    cores: As for `pm.sbc`.
+    executor (Executor): As for `pm.sbc`.
+    store: As for `pm.sbc`.
+    progressbar: As for `pm.sbc`.
+    callback: As for `pm.sbc`.
+    blocking: As for `pm.sbc`.
+    Returns: A `Power`; after Ctrl-C or a stop of the data sets that were done.
+    Raises SamplingError: Where the sampler failed on every data set.
+    See sbc: Whether a sampler is right.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[0.0] * 20)

@@ -110,64 +110,35 @@ def sbc(
 ) -> Any:
     """Simulation-based calibration: whether a sampler's draws are from the posterior, on data from the prior.
 
-    Parameters
-    ----------
     model : ...
-    sampler : Sampler, default sample
-        `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed) -> draws: a tree with a group
-        `posterior`, of the model that it is given, on one thread.
-    n : int, default 1000
-        Replications.
-    var_names : sequence of str, optional
-        Free variables and deterministics to rank; all by default.
-    draws : int, default 99
-        Draws that ranks are counted in, evenly spaced over all draws of the sampler. A replication in which some scalar
-        has fewer effective draws is counted in `failures` as "few effective draws".
-    quantities : mapping of str to Quantity, optional
-        Functions (values, data) -> number or array of parameters and data, by name.
-    log_likelihood : bool, default True
-        Whether the log likelihood is a quantity too: it finds samplers that overlook data.
+    sampler (Sampler, default sample): `pm.sample`, "nuts", "smc", "pathfinder", "laplace", or a function (model, seed)
+        -> draws: a tree with a group `posterior`, of the model that it is given, on one thread.
+    n: Replications.
+    var_names: Free variables and deterministics to rank; all by default.
+    draws: Draws that ranks are counted in, evenly spaced over all draws of the sampler. A replication in which some
+        scalar has fewer effective draws is counted in `failures` as "few effective draws".
+    quantities: Functions (values, data) -> number or array of parameters and data, by name.
+    log_likelihood: Whether the log likelihood is a quantity too: it finds samplers that overlook data.
     random_seed : ...
-    cores : int, optional
-        Threads; the ranks do not depend on it.
-    executor : Executor, optional
-        In place of threads: a process pool, `loky`, MPI, a Dask client or `pm.cluster.ray()`; the ranks do not depend
-        on it. A replication that kills its worker is counted as one that failed.
-    store : str or Path, optional
-        File where replications are kept as they end; a run that was killed goes on from there, and one that is longer
-        begins with what is there. It needs the same `random_seed`, or none.
+    cores: Threads; the ranks do not depend on it.
+    executor (Executor): In place of threads: a process pool, `loky`, MPI, a Dask client or `pm.cluster.ray()`; the
+        ranks do not depend on it. A replication that kills its worker is counted as one that failed.
+    store: File where replications are kept as they end; a run that was killed goes on from there, and one that is
+        longer begins with what is there. It needs the same `random_seed`, or none.
     progressbar : ...
-    callback : callable, optional
-        Called with `consilience.events.StepProgress` while the study goes on.
-    blocking : bool, default True
-        False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
-
-    Returns
-    -------
-    object
-        A `Calibration`: `ranks`, `tests()`, `summary()`, `passed()`, `plot()`; after Ctrl-C or a stop of the
+    callback: Called with `consilience.events.StepProgress` while the study goes on.
+    blocking: False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
+    Returns: A `Calibration`: `ranks`, `tests()`, `summary()`, `passed()`, `plot()`; after Ctrl-C or a stop of the
         replications that were done.
-
-    Raises
-    ------
-    ModelError
-        Where the data cannot be simulated.
-    StorageError
-        Where `store` belongs to another study.
-    SamplingError
-        Where every replication failed.
-
-    See Also
-    --------
-    power : Whether a decision holds.
+    Raises ModelError: Where the data cannot be simulated.
+    Raises StorageError: Where `store` belongs to another study.
+    Raises SamplingError: Where every replication failed.
+    See power: Whether a decision holds.
 
     References
     ----------
     Talts, Betancourt, Simpson, Vehtari, Gelman (2018), arXiv:1804.06788.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[0.0, 0.0])

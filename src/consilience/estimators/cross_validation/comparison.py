@@ -27,43 +27,22 @@ def compare(
 ) -> pd.DataFrame:
     """Compare models by their expected log predictive density, with weights for model averaging.
 
-    Parameters
-    ----------
-    compare_dict : mapping of str to object
-        Results of `pm.sample` with log likelihoods, or `ELPDData`, by name.
-    method : str, default 'stacking'
-        Of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
+    compare_dict: Results of `pm.sample` with log likelihoods, or `ELPDData`, by name.
+    method: Of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
     var_name : ...
-    models : mapping of str to Model, optional
-        By name: observations of their results whose Pareto k is too high are left out in refits, see `pm.reloo`.
+    models: By name: observations of their results whose Pareto k is too high are left out in refits, see `pm.reloo`.
         Results of models that are not named are taken as they are.
-    store : str or Path, optional
-        Folder for these refits.
-    **refits : object
-        For `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` and others.
-
-    Returns
-    -------
-    DataFrame
-        ArviZ's table with one row per model, the best first.
-
-    Raises
-    ------
-    ModelError
-        If a model is given without a result.
-
-    See Also
-    --------
-    loo : The expected log predictive density of one model.
-    reloo : With refits where importance sampling can't be trusted.
+    store: Folder for these refits.
+    **refits: For `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` and others.
+    Returns: ArviZ's table with one row per model, the best first.
+    Raises ModelError: If a model is given without a result.
+    See loo: The expected log predictive density of one model.
+    See reloo: With refits where importance sampling can't be trusted.
 
     References
     ----------
     Yao, Vehtari, Simpson, Gelman (2018), Bayesian Analysis 13, 917, doi:10.1214/17-BA1091, on the weights.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> data = [0.2, -0.5, 1.0, 0.3, -0.1, 0.6]
     >>> found = {}
     >>> for name, scale in {"narrow": 0.5, "wide": 5.0}.items():

@@ -56,73 +56,35 @@ def loo_kfold(
 ) -> Any:
     """K-fold cross-validation: the log predictive density of each observation by a posterior without its fold.
 
-    Parameters
-    ----------
-    data : DataTree
-        A result of `pm.sample`.
-    wrapper : SamplingWrapper, optional
-        ArviZ's; without it the model itself is refitted: observations that are left out have no part in its density. It
-        compiles once per worker.
-    pointwise : bool, optional
-        Whether what is returned has `elpd_i` and `p_kfold_i`; by default as ArviZ's `rcParams` have it.
-    var_name : str, optional
-        The observed variable, where there are several; the data of others are never left out.
-    k : int, default 10
-        Folds, drawn by `random_seed`.
-    folds : array_like, optional
-        Of each observation its fold: any labels.
-    stratify_by : array_like, optional
-        Classes of observations, which all folds have in equal shares.
-    group_by : array_like, optional
-        Observations of one value stay together in a fold.
-    save_fits : bool, default False
-        Whether what is returned has `fold_fits`: of each fold its posterior and its observations.
+    data (DataTree): A result of `pm.sample`.
+    wrapper (SamplingWrapper): ArviZ's; without it the model itself is refitted: observations that are left out have no
+        part in its density. It compiles once per worker.
+    pointwise: Whether what is returned has `elpd_i` and `p_kfold_i`; by default as ArviZ's `rcParams` have it.
+    var_name: The observed variable, where there are several; the data of others are never left out.
+    k: Folds, drawn by `random_seed`.
+    folds: Of each observation its fold: any labels.
+    stratify_by: Classes of observations, which all folds have in equal shares.
+    group_by: Observations of one value stay together in a fold.
+    save_fits: Whether what is returned has `fold_fits`: of each fold its posterior and its observations.
     model, random_seed : ...
-    executor : Executor, optional
-        Where refits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`; `cores` threads of
-        this process by default. The numbers do not depend on it.
-    cores : int, optional
-        Number of these threads.
-    limit : float, optional
-        Seconds that a refit may take.
-    store : str or Path, optional
-        File where refits are kept as they end; what it has is not computed again.
-    retry : bool, default False
-        Whether refits that failed on an earlier day are tried again.
-    sampler : callable, default sample
-        Called as `sampler(model=..., random_seed=..., **sampling)`, with `cores=1` and `progressbar=False`.
+    executor (Executor): Where refits run: threads, a process pool, `loky`, MPI, a Dask client, `pm.cluster.ray()`;
+        `cores` threads of this process by default. The numbers do not depend on it.
+    cores: Number of these threads.
+    limit: Seconds that a refit may take.
+    store: File where refits are kept as they end; what it has is not computed again.
+    retry: Whether refits that failed on an earlier day are tried again.
+    sampler (callable, default sample): Called as `sampler(model=..., random_seed=..., **sampling)`, with `cores=1` and
+        `progressbar=False`.
     progressbar : ...
-    callback : callable, optional
-        Called with `consilience.events.StepProgress` while the study goes on.
-    **sampling : object
-        For the sampler: `draws`, `tune`, `chains` and others.
-
-    Returns
-    -------
-    ELPDData
-        ArviZ's record, with `errors`: why refits have no result, by fold. Observations of these are NaN in `elpd_i`,
-        and so are the sums.
-
-    Raises
-    ------
-    ModelError
-        Where observations have one density together.
-    ShapeError
-        Where there are more folds than observations, or labels than these.
-
-    Warns
-    -----
-    ConsilienceWarning
-        Where refits failed or did not converge.
-
-    See Also
-    --------
-    loo : Without refits.
-    reloo : Refits for single observations.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    callback: Called with `consilience.events.StepProgress` while the study goes on.
+    **sampling: For the sampler: `draws`, `tune`, `chains` and others.
+    Returns (ELPDData): ArviZ's record, with `errors`: why refits have no result, by fold. Observations of these are NaN
+        in `elpd_i`, and so are the sums.
+    Raises ModelError: Where observations have one density together.
+    Raises ShapeError: Where there are more folds than observations, or labels than these.
+    Warns ConsilienceWarning: Where refits failed or did not converge.
+    See loo: Without refits.
+    See reloo: Refits for single observations.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[0.2, -0.5, 1.0, 0.3, -0.1, 0.6])

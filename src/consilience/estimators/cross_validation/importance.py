@@ -36,45 +36,25 @@ def loo(
 
     It estimates how well the model predicts new observations, from the log likelihood of the draws, without refitting.
 
-    Parameters
-    ----------
-    data : DataTree
-        A result with the group `log_likelihood`. Where that is large and on a disk, by `store=` of
+    data (DataTree): A result with the group `log_likelihood`. Where that is large and on a disk, by `store=` of
         `pm.compute_log_likelihood`, or where there is an executor, observations are read and computed part by part;
         what is returned then has no `log_weights`.
-    pointwise : bool, optional
-        Whether it has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it.
+    pointwise: Whether it has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it.
     var_name : ...
-    reff : float, optional
-        Effective draws by draws; by default of the posterior.
-    executor : Executor, optional
-        Computes parts of the observations; see `pm.compute_log_likelihood`.
-    **others : object
-        `log_weights`, `pareto_k`, `log_jacobian`, `mixture` of `arviz_stats.loo`.
-
-    Returns
-    -------
-    ELPDData
-        ArviZ's record: expected log predictive density, standard error, effective number of parameters.
-
-    Warns
-    -----
-    UserWarning
-        If a Pareto k is too large for the approximation to be trusted; `pm.reloo` refits for these observations.
-
-    See Also
-    --------
-    reloo : Refits for the observations with such a k.
-    loo_kfold : Refits for all observations, by folds.
-    compare : Several models.
+    reff: Effective draws by draws; by default of the posterior.
+    executor (Executor): Computes parts of the observations; see `pm.compute_log_likelihood`.
+    **others: `log_weights`, `pareto_k`, `log_jacobian`, `mixture` of `arviz_stats.loo`.
+    Returns (ELPDData): ArviZ's record: expected log predictive density, standard error, effective number of parameters.
+    Warns UserWarning: If a Pareto k is too large for the approximation to be trusted; `pm.reloo` refits for these
+        observations.
+    See reloo: Refits for the observations with such a k.
+    See loo_kfold: Refits for all observations, by folds.
+    See compare: Several models.
 
     References
     ----------
     Vehtari, Gelman, Gabry (2017), Statistics and Computing 27, 1413, doi:10.1007/s11222-016-9696-4.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[0.2, -0.5, 1.0, 0.3, -0.1, 0.6])

@@ -51,63 +51,29 @@ def reloo(
 ) -> Any:
     """Leave-one-out cross-validation with a refit for each observation where importance sampling can't be trusted.
 
-    Parameters
-    ----------
-    wrapper : DataTree or SamplingWrapper
-        A result of `pm.sample`, whose model is refitted; or ArviZ's wrapper.
-    loo_orig : ELPDData, optional
-        Pointwise `pm.loo` of it; computed by default.
-    var_name : str, optional
-        The observed variable, where there are several; the data of others are never left out.
-    log_weights : DataArray, optional
-        For `pm.loo`.
-    k_threshold : float, optional
-        Observations are refitted whose Pareto k is above it; by default `good_k` of `loo_orig`: 0.7, or less with few
-        draws. `-np.inf` refits all.
-    pointwise : bool, optional
-        Whether what is returned has `elpd_i`, `p_loo_i`, and `pareto_k`, which is 0 after a refit; by default as
+    wrapper (DataTree or SamplingWrapper): A result of `pm.sample`, whose model is refitted; or ArviZ's wrapper.
+    loo_orig (ELPDData): Pointwise `pm.loo` of it; computed by default.
+    var_name: The observed variable, where there are several; the data of others are never left out.
+    log_weights (DataArray): For `pm.loo`.
+    k_threshold: Observations are refitted whose Pareto k is above it; by default `good_k` of `loo_orig`: 0.7, or less
+        with few draws. `-np.inf` refits all.
+    pointwise: Whether what is returned has `elpd_i`, `p_loo_i`, and `pareto_k`, which is 0 after a refit; by default as
         ArviZ's `rcParams` have it.
     model : ...
-    random_seed : int, sequence of int or Generator, optional
-        Of the refits; that of an observation depends on it and on its place.
-    executor, cores, limit, store : object, optional
-        As for `pm.loo_kfold`.
-    retry : bool, default False
-        As for `pm.loo_kfold`.
-    sampler : callable, default sample
-        As for `pm.loo_kfold`.
-    progressbar : bool, default False
-        As for `pm.loo_kfold`.
-    callback : callable, optional
-        As for `pm.loo_kfold`.
-    **sampling : object
-        For the sampler: `draws`, `tune`, `chains` and others.
-
-    Returns
-    -------
-    ELPDData
-        ArviZ's record, with `errors`: why refits have no result, by place of the observation. These keep what
-        importance sampling says, and their Pareto k.
-
-    Raises
-    ------
-    ModelError
-        Where observations have one density together.
-
-    Warns
-    -----
-    ConsilienceWarning
-        Where refits failed or did not converge.
-
-    See Also
-    --------
-    loo : Without refits.
-    loo_kfold : Refits for all observations, by folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import consilience as pm
+    random_seed (int, sequence of int or Generator): Of the refits; that of an observation depends on it and on its
+        place.
+    executor, cores, limit, store: As for `pm.loo_kfold`.
+    retry: As for `pm.loo_kfold`.
+    sampler (callable, default sample): As for `pm.loo_kfold`.
+    progressbar: As for `pm.loo_kfold`.
+    callback: As for `pm.loo_kfold`.
+    **sampling: For the sampler: `draws`, `tune`, `chains` and others.
+    Returns (ELPDData): ArviZ's record, with `errors`: why refits have no result, by place of the observation. These
+        keep what importance sampling says, and their Pareto k.
+    Raises ModelError: Where observations have one density together.
+    Warns ConsilienceWarning: Where refits failed or did not converge.
+    See loo: Without refits.
+    See loo_kfold: Refits for all observations, by folds.
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[0.2, -0.5, 1.0, 0.3])

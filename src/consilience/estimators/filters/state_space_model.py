@@ -40,31 +40,17 @@ Point = Mapping[str, npt.ArrayLike]
 class StateSpaceModel:
     """States that follow each other at random, of which noisy data are seen; inferred by particles.
 
-    Parameters
-    ----------
-    initial : Given
-        Function () -> distribution of the state at time 0.
-    transition : Given
-        Function (x, t) -> that of the state at time t, given the state x at t - 1.
-    observation : Given
-        Function (x, t) -> that of the data at time t, given the state x then.
-    proposal : Given, optional
-        Function (x, y, t) -> distribution that particles move by, in place of the transition, given the state x at t -
-        1 and the data y at t: a guided filter. The nearer to the states given both, the more equal are the weights.
-    initial_proposal : Given, optional
-        Function (y) -> the same at time 0.
-    lookahead : Given, optional
-        Function (x, y, t) -> log of a weight by which particles at t - 1 are chosen besides their own, for example an
-        estimate of log p(y | x): an auxiliary filter.
-
-    Raises
-    ------
-    ModelError, ShapeError, DtypeError
-        Where functions do not fit each other.
-
-    See Also
-    --------
-    LinearGaussianStateSpace : Normal states, without particles.
+    initial: Function () -> distribution of the state at time 0.
+    transition: Function (x, t) -> that of the state at time t, given the state x at t - 1.
+    observation: Function (x, t) -> that of the data at time t, given the state x then.
+    proposal: Function (x, y, t) -> distribution that particles move by, in place of the transition, given the state x
+        at t - 1 and the data y at t: a guided filter. The nearer to the states given both, the more equal are the
+        weights.
+    initial_proposal: Function (y) -> the same at time 0.
+    lookahead: Function (x, y, t) -> log of a weight by which particles at t - 1 are chosen besides their own, for
+        example an estimate of log p(y | x): an auxiliary filter.
+    Raises ModelError, ShapeError, DtypeError: Where functions do not fit each other.
+    See LinearGaussianStateSpace: Normal states, without particles.
 
     Notes
     -----
@@ -74,9 +60,6 @@ class StateSpaceModel:
     The only state is called `x` and the only data `y`. Random variables of a model may be used in functions: these
     are parameters, whose values `point` gives, or which `likelihood` leaves to inference.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> model = pm.StateSpaceModel(
     ...     lambda: pm.Normal.dist(0.0, 1.0), lambda x: pm.Normal.dist(0.9 * x, 0.5), lambda x: pm.Normal.dist(x, 0.3)
     ... )

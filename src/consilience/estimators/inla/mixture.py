@@ -42,12 +42,8 @@ def skewed(normals: Floats, skewness: Floats) -> Floats:
 class SkewedMixture(Record, eq=False):
     """Distributions of several quantities, each a mixture of the same number of parts.
 
-    Parameters
-    ----------
-    weights : ndarray
-        Sum to one, float64[parts].
-    means, deviations, skewnesses : ndarray
-        float64[parts, ...] for quantities of shape ...
+    weights (ndarray): Sum to one, float64[parts].
+    means, deviations, skewnesses (ndarray): float64[parts, ...] for quantities of shape ...
     """
 
     weights: Floats

@@ -271,54 +271,31 @@ def fit_INLA(
 ) -> NestedLaplace:
     """Approximate the posterior of a latent Gaussian model by integrated nested Laplace approximations.
 
-    Parameters
-    ----------
-    latent : Variables, optional
-        Variables, or their names, that are jointly normal given all others: coefficients, random effects, random walks,
-        autoregressions in time or space. The others, at most 15 numbers, are hyperparameters.
-    design : str, default 'auto'
-        Where hyperparameters are integrated: "grid", "ccd" (central composite design), "eb" (empirical Bayes: at their
-        mode only); "auto" is a grid for one or two of them, else a design.
-    initvals : mapping, optional
-        Where searches begin, as in `pm.sample`.
-    random_seed : int, sequence of int or Generator, optional
-        Of the hyperparameters' values in draws.
+    latent: Variables, or their names, that are jointly normal given all others: coefficients, random effects, random
+        walks, autoregressions in time or space. The others, at most 15 numbers, are hyperparameters.
+    design: Where hyperparameters are integrated: "grid", "ccd" (central composite design), "eb" (empirical Bayes: at
+        their mode only); "auto" is a grid for one or two of them, else a design.
+    initvals (mapping): Where searches begin, as in `pm.sample`.
+    random_seed (int, sequence of int or Generator): Of the hyperparameters' values in draws.
     model : ...
-
-    Returns
-    -------
-    NestedLaplace
-        An approximation: `.sample(1000)` gives draws, `.marginal("z")` and `.summary()` marginals,
+    Returns: An approximation: `.sample(1000)` gives draws, `.marginal("z")` and `.summary()` marginals,
         `.log_marginal_likelihood` the evidence.
-
-    Raises
-    ------
-    ModelError
-        Where the block is not normal given the others, for discrete variables and for too many hyperparameters.
-    SamplingError
-        Where the density of the block or of the hyperparameters has no mode.
-
-    Warns
-    -----
-    ConsilienceWarning
-        If an element of the latent field is far from normal given the hyperparameters.
-
-    See Also
-    --------
-    fit_laplace : One normal approximation for all variables.
+    Raises ModelError: Where the block is not normal given the others, for discrete variables and for too many
+        hyperparameters.
+    Raises SamplingError: Where the density of the block or of the hyperparameters has no mode.
+    Warns ConsilienceWarning: If an element of the latent field is far from normal given the hyperparameters.
+    See fit_laplace: One normal approximation for all variables.
 
     Notes
     -----
     Source: Rue, Martino and Chopin (2009), Approximate Bayesian inference for latent Gaussian models by using
     integrated nested Laplace approximations, Journal of the Royal Statistical Society B 71, 319-392.
 
+
     References
     ----------
     Rue, Martino, Chopin (2009), Journal of the Royal Statistical Society B 71, 319.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     tau = pm.HalfNormal("tau", 1)
     ...     x = pm.Normal("x", 0, tau, shape=4)

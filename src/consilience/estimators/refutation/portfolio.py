@@ -47,42 +47,22 @@ def challenge(
     small steps in other coordinates; sequential Monte Carlo; tempered chains. Correct draws are refuted in fewer than
     one of a hundred challenges, however many scalars there are.
 
-    Parameters
-    ----------
-    result : DataTree
-        Of `pm.sample` with whatever status, of a store or file, of PyMC or any other library: with a group `posterior`
-        that has all free variables of the model.
-    model : Model, optional
-        Of the draws; that which was sampled, where the result knows it, or the one around.
-    max_time : float, default 30.0
-        Seconds, above 0.
-    random_seed : int, sequence of int or Generator, optional
-        As for `pm.sample`. With the same seed the same attacks find the same, where they have the time.
-    cores : int, optional
-        Greatest number of threads; all processors by default.
+    result (DataTree): Of `pm.sample` with whatever status, of a store or file, of PyMC or any other library: with a
+        group `posterior` that has all free variables of the model.
+    model: Of the draws; that which was sampled, where the result knows it, or the one around.
+    max_time: Seconds, above 0.
+    random_seed (int, sequence of int or Generator): As for `pm.sample`. With the same seed the same attacks find the
+        same, where they have the time.
+    cores: Greatest number of threads; all processors by default.
     progressbar : ...
-    callback : object, optional
-        Called with `consilience.events.StepProgress` between attacks.
-    blocking : bool, default True
-        False returns at once with a handle, whose `wait()` gives the challenge.
-
-    Returns
-    -------
-    object
-        A `Challenge`: `refuted`, `statement`, `attempts` with what was tried, found, and could have been seen; after
-        Ctrl-C of the attacks made until then.
-
-    Raises
-    ------
-    ModelError
-        Where there is no model, the draws are not of it, or a discrete variable cannot be summed out.
-    SamplingError
-        For a time out of range, or hardly any draws.
-
-    See Also
-    --------
-    report : A readable account of a run of `pm.sample`.
-    sample : Draw from the posterior of a model with the No-U-Turn Sampler.
+    callback: Called with `consilience.events.StepProgress` between attacks.
+    blocking: False returns at once with a handle, whose `wait()` gives the challenge.
+    Returns: A `Challenge`: `refuted`, `statement`, `attempts` with what was tried, found, and could have been seen;
+        after Ctrl-C of the attacks made until then.
+    Raises ModelError: Where there is no model, the draws are not of it, or a discrete variable cannot be summed out.
+    Raises SamplingError: For a time out of range, or hardly any draws.
+    See report: A readable account of a run of `pm.sample`.
+    See sample: Draw from the posterior of a model with the No-U-Turn Sampler.
 
     Examples
     --------

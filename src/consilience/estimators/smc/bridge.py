@@ -42,48 +42,26 @@ class Evidence(Record, eq=False):
 def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_seed: Any = None) -> Evidence:
     """The log of the integral of prior times likelihood, from draws of the posterior of `pm.sample` or `pm.sample_smc`.
 
-    Parameters
-    ----------
-    result : DataTree
-        A tree with the group `posterior`.
-    model : Model, optional
-        The model of the draws; the one around by default.
+    result (DataTree): A tree with the group `posterior`.
+    model: The model of the draws; the one around by default.
     random_seed : ...
-
-    Returns
-    -------
-    Evidence
-        The value and its standard error: `float(found)`, `found.error`.
-
-    Raises
-    ------
-    SamplingError
-        Where draws are too few for the number of dimensions, or the estimate does not settle.
-    ModelError
-        Where a free variable has no draws, and for a model with a Simulator.
-
-    Warns
-    -----
-    ConsilienceWarning
-        Where the standard error is above 0.5.
-
-    See Also
-    --------
-    sample_smc : Gives an estimate of its own.
-    sample_nested : Draws and evidence by nested sampling.
+    Returns: The value and its standard error: `float(found)`, `found.error`.
+    Raises SamplingError: Where draws are too few for the number of dimensions, or the estimate does not settle.
+    Raises ModelError: Where a free variable has no draws, and for a model with a Simulator.
+    Warns ConsilienceWarning: Where the standard error is above 0.5.
+    See sample_smc: Gives an estimate of its own.
+    See sample_nested: Draws and evidence by nested sampling.
 
     Notes
     -----
     Half of the draws tell mean and covariance of a normal distribution on the unconstrained scale, the other half is
     compared with draws of it. Constants of priors count, so that differences are logs of Bayes factors.
 
+
     References
     ----------
     Meng, Wong (1996), Statistica Sinica 6, 831.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

@@ -22,24 +22,12 @@ class HMC(AdaptiveSteps):
     Paths have a random number of leapfrog steps, the same for all particles. The length of steps follows the share of
     accepted paths, and goes from one temperature to the next.
 
-    Parameters
-    ----------
-    target_accept : float, default 0.8
-        Mean probability that a path is accepted.
-    max_steps : int, default 128
-        Greatest number of leapfrog steps.
-    threshold : float, default 0.5
-        Share of the particles that tempering keeps effective from one temperature to the next.
-    correlation_threshold : float, default 0.1
-        Correlation with the beginning, to which particles fall before moves end.
-
-    See Also
-    --------
-    IMH : Without gradients.
-    MH : Without gradients.
-
-    Examples
-    --------
+    target_accept: Mean probability that a path is accepted.
+    max_steps: Greatest number of leapfrog steps.
+    threshold: Share of the particles that tempering keeps effective from one temperature to the next.
+    correlation_threshold: Correlation with the beginning, to which particles fall before moves end.
+    See IMH: Without gradients.
+    See MH: Without gradients.
     >>> import consilience as pm
     >>> from consilience.estimators.smc import HMC
     >>> with pm.Model():

@@ -29,18 +29,11 @@ TARGET: Final = 0.234  # share of accepted steps of a random walk (Roberts, Gelm
 class Moved(Record, eq=False):
     """Particles after their moves.
 
-    Parameters
-    ----------
-    particles : Particles
-        The last ones; with a path, those of all of its places, one place after the other.
-    accepted : float
-        Mean probability with which proposals were accepted.
-    moves : int
-        How many there were.
-    ended : bool
-        Whether they ended by the rule, and not by their greatest number.
-    state : tuple of float
-        What the kernel carries to the next temperature.
+    particles: The last ones; with a path, those of all of its places, one place after the other.
+    accepted: Mean probability with which proposals were accepted.
+    moves: How many there were.
+    ended: Whether they ended by the rule, and not by their greatest number.
+    state: What the kernel carries to the next temperature.
     """
 
     particles: Particles
@@ -205,20 +198,10 @@ class ParticleKernel:
 class IMH(ParticleKernel):
     """Independent Metropolis-Hastings: proposals of a Student distribution fitted to the particles.
 
-    Parameters
-    ----------
-    threshold : float, default 0.5
-        Share of the particles that tempering keeps effective from one temperature to the next.
-    correlation_threshold : float, default 0.1
-        Correlation with the beginning, to which particles fall before moves end.
-
-    See Also
-    --------
-    MH : Random walks.
-    HMC : With gradients.
-
-    Examples
-    --------
+    threshold: Share of the particles that tempering keeps effective from one temperature to the next.
+    correlation_threshold: Correlation with the beginning, to which particles fall before moves end.
+    See MH: Random walks.
+    See HMC: With gradients.
     >>> import consilience as pm
     >>> from consilience.estimators.smc import IMH
     >>> with pm.Model():
@@ -268,20 +251,10 @@ class AdaptiveSteps(ParticleKernel):
 class MH(AdaptiveSteps):
     """Random-walk Metropolis-Hastings: steps of a normal distribution of the particles' covariance.
 
-    Parameters
-    ----------
-    threshold : float, default 0.5
-        Share of the particles that tempering keeps effective from one temperature to the next.
-    correlation_threshold : float, default 0.1
-        Correlation with the beginning, to which particles fall before moves end.
-
-    See Also
-    --------
-    IMH : Proposals that do not depend on the position.
-    HMC : With gradients.
-
-    Examples
-    --------
+    threshold: Share of the particles that tempering keeps effective from one temperature to the next.
+    correlation_threshold: Correlation with the beginning, to which particles fall before moves end.
+    See IMH: Proposals that do not depend on the position.
+    See HMC: With gradients.
     >>> import consilience as pm
     >>> from consilience.estimators.smc import MH
     >>> with pm.Model():

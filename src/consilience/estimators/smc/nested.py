@@ -73,51 +73,30 @@ def sample_nested(
 ) -> xarray.DataTree:
     """Draws of the posterior and the evidence, from live points of the prior that leave the lowest likelihoods.
 
-    Parameters
-    ----------
-    live : int, default 500
-        Points at any time; the error of the log evidence is about sqrt(information / live).
+    live: Points at any time; the error of the log evidence is about sqrt(information / live).
     model, random_seed : ...
-    repeats : int, optional
-        Random lines along which each new point moves, by slice sampling; 3 per dimension by default, and at least 10.
-        More of them where the posterior is curved or has several modes.
-    tolerance : float, default 0.001
-        Share of the evidence that may be left among the live points when a run ends.
-    start : mapping, optional
-        Draws of the prior on the variables' own scales, (live, ...) by name; drawn if not given.
-    cores : int, optional
-        Threads among which points are divided; draws do not depend on it.
-
-    Returns
-    -------
-    xarray.DataTree
-        A tree whose group `posterior` has draws of equal weight, one chain, as many as all points are worth; its
-        attributes have `log_marginal_likelihood`, `log_marginal_likelihood_error`, `information` (nats from prior to
-        posterior) and `evaluations`.
-
-    Raises
-    ------
-    ModelError
-        For discrete free variables and for a model with a Simulator.
-    SamplingError
-        Where no draw of the prior explains the data, where there are fewer points than dimensions, and where points
-        find no way up.
-
-    See Also
-    --------
-    sample_smc : The evidence by particles.
+    repeats: Random lines along which each new point moves, by slice sampling; 3 per dimension by default, and at least
+        10. More of them where the posterior is curved or has several modes.
+    tolerance: Share of the evidence that may be left among the live points when a run ends.
+    start (mapping): Draws of the prior on the variables' own scales, (live, ...) by name; drawn if not given.
+    cores: Threads among which points are divided; draws do not depend on it.
+    Returns (xarray.DataTree): A tree whose group `posterior` has draws of equal weight, one chain, as many as all
+        points are worth; its attributes have `log_marginal_likelihood`, `log_marginal_likelihood_error`, `information`
+        (nats from prior to posterior) and `evaluations`.
+    Raises ModelError: For discrete free variables and for a model with a Simulator.
+    Raises SamplingError: Where no draw of the prior explains the data, where there are fewer points than dimensions,
+        and where points find no way up.
+    See sample_smc: The evidence by particles.
 
     Notes
     -----
     Costs grow with the information: the posterior is as good as that of other methods, the evidence is what it is for.
 
+
     References
     ----------
     Skilling (2006), Bayesian Analysis 1, 833.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

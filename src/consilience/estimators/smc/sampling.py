@@ -54,78 +54,44 @@ def sample_smc(
 ) -> Any:
     """Draws of the posterior by particles that are moved from the prior to it, through powers of the likelihood.
 
-    Parameters
-    ----------
-    draws : int, default 2000
-        Particles of each chain.
-    kernel : type or ParticleKernel, optional
-        How they move: `pm.smc.IMH` (the default), `pm.smc.MH`, `pm.smc.HMC`, or one of these made with settings. A
-        model with a Simulator needs IMH or MH.
-    start : mapping, optional
-        Draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given.
+    draws: Particles of each chain.
+    kernel (type or ParticleKernel, optional): How they move: `pm.smc.IMH` (the default), `pm.smc.MH`, `pm.smc.HMC`, or
+        one of these made with settings. A model with a Simulator needs IMH or MH.
+    start (mapping): Draws of the prior on the variables' own scales, (draws, ...) by name; drawn if not given.
     model, random_seed : ...
-    chains : int, optional
-        Independent populations, whose evidences tell the error; 4, or as many as there are processors.
-    cores : int, optional
-        Threads, among which chains and the particles of each are divided; all processors by default. Draws do not
+    chains: Independent populations, whose evidences tell the error; 4, or as many as there are processors.
+    cores: Threads, among which chains and the particles of each are divided; all processors by default. Draws do not
         depend on it.
-    executor : Executor, optional
-        Moves the populations on other processes and machines: an executor of `concurrent.futures` (a process pool,
-        loky, MPI), a Dask client or `pm.cluster.ray()`. Draws do not depend on it, nor on workers that are lost.
-    waste_free : bool or int, default False
-        Whether all places count at which particles were between two temperatures, and not the last ones alone: a number
-        is how many of each particle, of which there are as many fewer; it divides `draws`.
-    save : Save, optional
-        `pm.Save(checkpoint="file")`: particles are kept there while the run goes on; see `pm.smc.resume`.
-    compute_convergence_checks : bool, default True
-        Whether it warns of particles that did not settle.
-    progressbar : bool, default True
-        Whether stages are shown.
-    callback : callable, optional
-        Called with `consilience.events.StepProgress` while the run goes on.
-    blocking : bool, default True
-        False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
-    **kernel_kwargs : object
-        Settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing here are
-        passed over.
-
-    Returns
-    -------
-    object
-        A tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and `stages` for each
-        chain; the mean evidence and its standard error are attributes of the posterior. After Ctrl-C or a stop
+    executor (Executor): Moves the populations on other processes and machines: an executor of `concurrent.futures` (a
+        process pool, loky, MPI), a Dask client or `pm.cluster.ray()`. Draws do not depend on it, nor on workers that
+        are lost.
+    waste_free: Whether all places count at which particles were between two temperatures, and not the last ones alone:
+        a number is how many of each particle, of which there are as many fewer; it divides `draws`.
+    save: `pm.Save(checkpoint="file")`: particles are kept there while the run goes on; see `pm.smc.resume`.
+    compute_convergence_checks: Whether it warns of particles that did not settle.
+    progressbar: Whether stages are shown.
+    callback: Called with `consilience.events.StepProgress` while the run goes on.
+    blocking: False returns at once with a handle, whose `wait()` gives the result, as for `pm.sample`.
+    **kernel_kwargs: Settings of the kernel, as `threshold`, `correlation_threshold`; PyMC's keywords that mean nothing
+        here are passed over.
+    Returns: A tree with the groups `posterior` and `sample_stats`, which has `log_marginal_likelihood` and `stages` for
+        each chain; the mean evidence and its standard error are attributes of the posterior. After Ctrl-C or a stop
         particles as far as they came, whose evidences are NaN, and the attribute `status` "interrupted"; a checkpoint
         goes on from there.
-
-    Raises
-    ------
-    ModelError
-        For discrete free variables.
-    SamplingError
-        Where no particle of the prior explains the data, where there are fewer particles than dimensions, and where
-        tempering stalls or does not end.
-    StorageError
-        Where the checkpoint cannot be written.
-
-    Warns
-    -----
-    ConsilienceWarning
-        Where draws of the prior have no density and are drawn again, or have weight 0 since the data have no likelihood
-        there; where moves ended by their greatest number before particles had forgotten where they began; where there
-        are so few particles for the number of dimensions that evidences are biased.
-
-    See Also
-    --------
-    sample : Draws by Markov chains.
-    sample_nested : The evidence by nested sampling.
+    Raises ModelError: For discrete free variables.
+    Raises SamplingError: Where no particle of the prior explains the data, where there are fewer particles than
+        dimensions, and where tempering stalls or does not end.
+    Raises StorageError: Where the checkpoint cannot be written.
+    Warns ConsilienceWarning: Where draws of the prior have no density and are drawn again, or have weight 0 since the
+        data have no likelihood there; where moves ended by their greatest number before particles had forgotten where
+        they began; where there are so few particles for the number of dimensions that evidences are biased.
+    See sample: Draws by Markov chains.
+    See sample_nested: The evidence by nested sampling.
 
     References
     ----------
     Del Moral, Doucet, Jasra (2006), Journal of the Royal Statistical Society B 68, 411.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -185,43 +151,18 @@ def resume(
 ) -> Any:
     """Go on with a run of `pm.sample_smc(save=pm.Save(checkpoint=path))` that was cut off, with the same draws.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file given to `pm.Save(checkpoint=…)`.
-    model : Model, optional
-        The same model with the same data, defined as then.
-    cores : int, optional
-        Greatest number of threads.
-    executor : Executor, optional
-        As for `pm.sample_smc`; whether the run had one does not matter.
-    compute_convergence_checks : bool, default True
-        Whether warnings tell of draws that should not be trusted.
-    progressbar : bool, default True
-        Whether progress is shown.
-    callback : callable, optional
-        Called with the events of the run.
-    blocking : bool, default True
-        False returns at once, while the run goes on in the background.
-
-    Returns
-    -------
-    object
-        As `pm.sample_smc`, as are the other arguments.
-
-    Raises
-    ------
-    StorageError
-        Where there is no checkpoint or it is damaged.
-    SamplingError
-        With the reasons, where model, data, version or machine differ.
-
-    See Also
-    --------
-    sample_smc : Writes a checkpoint by `save`.
-
-    Examples
-    --------
+    path: The file given to `pm.Save(checkpoint=…)`.
+    model: The same model with the same data, defined as then.
+    cores: Greatest number of threads.
+    executor (Executor): As for `pm.sample_smc`; whether the run had one does not matter.
+    compute_convergence_checks: Whether warnings tell of draws that should not be trusted.
+    progressbar: Whether progress is shown.
+    callback: Called with the events of the run.
+    blocking: False returns at once, while the run goes on in the background.
+    Returns: As `pm.sample_smc`, as are the other arguments.
+    Raises StorageError: Where there is no checkpoint or it is damaged.
+    Raises SamplingError: With the reasons, where model, data, version or machine differ.
+    See sample_smc: Writes a checkpoint by `save`.
     >>> import tempfile
     >>> import consilience as pm
     >>> from consilience.estimators.smc import resume

@@ -50,51 +50,24 @@ def assimilate(
 ) -> xarray.DataTree:
     """The posterior of all data, from a result for those before and the data that are new.
 
-    Parameters
-    ----------
-    result : xarray.DataTree
-        Of `pm.sample_smc` or of this function, for the data that the model has.
-    new_data : mapping of str to array_like
-        By the names of `pm.Data`: what is appended to them along their first axes.
-    kernel : type or ParticleKernel, default IMH
-        How particles move, as for `pm.sample_smc`, with its settings.
+    result (xarray.DataTree): Of `pm.sample_smc` or of this function, for the data that the model has.
+    new_data: By the names of `pm.Data`: what is appended to them along their first axes.
+    kernel (type or ParticleKernel, default IMH): How particles move, as for `pm.sample_smc`, with its settings.
     model : ...
-    coords : mapping, optional
-        Labels of what is appended, by dimensions that have labels.
+    coords (mapping): Labels of what is appended, by dimensions that have labels.
     random_seed : ...
-    cores : int, optional
-        Threads; draws do not depend on it.
-    compute_convergence_checks : bool, default True
-        Whether warnings tell of draws that should not be trusted.
-    progressbar : bool, default True
-        Whether progress is shown.
-    **kernel_kwargs : object
-        Settings of the kernel that moves particles.
-
-    Returns
-    -------
-    xarray.DataTree
-        A tree as that of `pm.sample_smc`, with evidences of all data. If particles did not move, it has a group
-        `particles` (chain, particle) too, with their values and `log_weight`.
-
-    Raises
-    ------
-    ModelError
-        Where the model has other data than the result, names are of no `pm.Data`, or the likelihood is random (a
-        Simulator).
-    ShapeError
-        For data that do not fit.
-    SamplingError
-        As `pm.sample_smc`. The model's data then stay as they were.
-
-    Warns
-    -----
-    ConvergenceWarning
-        As `pm.sample_smc`.
-
-    See Also
-    --------
-    sample_smc : Begins with the prior.
+    cores: Threads; draws do not depend on it.
+    compute_convergence_checks: Whether warnings tell of draws that should not be trusted.
+    progressbar: Whether progress is shown.
+    **kernel_kwargs: Settings of the kernel that moves particles.
+    Returns (xarray.DataTree): A tree as that of `pm.sample_smc`, with evidences of all data. If particles did not move,
+        it has a group `particles` (chain, particle) too, with their values and `log_weight`.
+    Raises ModelError: Where the model has other data than the result, names are of no `pm.Data`, or the likelihood is
+        random (a Simulator).
+    Raises ShapeError: For data that do not fit.
+    Raises SamplingError: As `pm.sample_smc`. The model's data then stay as they were.
+    Warns ConvergenceWarning: As `pm.sample_smc`.
+    See sample_smc: Begins with the prior.
 
     Notes
     -----
@@ -102,8 +75,6 @@ def assimilate(
     moved. While their effective share is at least the kernel's `threshold`, `posterior` has copies of them, chosen by
     weights; otherwise these copies move to the new posterior, through powers of the new data's likelihood.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import consilience as pm
     >>> from consilience.estimators.smc import assimilate

@@ -41,11 +41,8 @@ def target_of(model: Model | None, start: Mapping[str, Any] | None, seed: int) -
 class Approximation:
     """A distribution over the unconstrained values of a model's variables.
 
-    Parameters
-    ----------
     target : ...
-    parameters : ndarray
-        Float64; see the kinds.
+    parameters (ndarray): Float64; see the kinds.
 
     Attributes
     ----------
@@ -64,15 +61,9 @@ class Approximation:
         Largest distance between its means and those of the posterior, by importance ratios, slopes and short chains, in
         standard deviations.
 
-    See Also
-    --------
-    MeanField : Normal, independent coordinates.
-    FullRank : Normal, any covariance.
-    Empirical : Particles.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See MeanField: Normal, independent coordinates.
+    See FullRank: Normal, any covariance.
+    See Empirical: Particles.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -270,20 +261,10 @@ class Approximation:
 class MeanField(Approximation):
     """A normal with independent coordinates; parameters are its means and the logs of its standard deviations.
 
-    Parameters
-    ----------
     target : ...
-    parameters : ndarray
-        Parameters of the approximation as an array.
-
-    See Also
-    --------
-    FullRank : A normal with any covariance.
-    fit : Makes an approximation.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    parameters (ndarray): Parameters of the approximation as an array.
+    See FullRank: A normal with any covariance.
+    See fit: Makes an approximation.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -317,20 +298,10 @@ class MeanField(Approximation):
 class FullRank(Approximation):
     """A normal with any covariance; parameters are its means and the lower factor by rows, its diagonal as logs.
 
-    Parameters
-    ----------
     target : ...
-    parameters : ndarray
-        Parameters of the approximation as an array.
-
-    See Also
-    --------
-    MeanField : A normal with independent coordinates.
-    fit : Makes an approximation.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    parameters (ndarray): Parameters of the approximation as an array.
+    See MeanField: A normal with independent coordinates.
+    See fit: Makes an approximation.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -376,20 +347,10 @@ class FullRank(Approximation):
 class LowRankNormal(Approximation):
     """A normal with covariance S (1 + U U') S; parameters are its means, logs of the scales S and the loadings U.
 
-    Parameters
-    ----------
     target : ...
-    parameters : ndarray
-        Parameters of the approximation as an array.
-
-    See Also
-    --------
-    FullRank : A normal with any covariance.
-    LowRankADVI : Makes an approximation of this kind.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    parameters (ndarray): Parameters of the approximation as an array.
+    See FullRank: A normal with any covariance.
+    See LowRankADVI: Makes an approximation of this kind.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1, shape=3)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
@@ -444,19 +405,9 @@ class LowRankNormal(Approximation):
 class Empirical(Approximation):
     """Particles of equal weight; parameters are their unconstrained values by rows.
 
-    Parameters
-    ----------
     target : ...
-    parameters : ndarray
-        Parameters of the approximation as an array.
-
-    See Also
-    --------
-    SVGD : Makes an approximation of this kind.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    parameters (ndarray): Parameters of the approximation as an array.
+    See SVGD: Makes an approximation of this kind.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

@@ -52,22 +52,13 @@ Callbacks = Sequence[Callable[[Approximation, Sequence[float] | None, int], Any]
 class Course:
     """One ascent: its memory, and how far it has come.
 
-    Parameters
-    ----------
-    approx : Approximation
-        Where it begins; it gets what the ascent ends with.
-    stein : bool
-        Whether draws move along Stein's direction.
-    draws : int
-        Per step; those of particles are the particles.
-    most : float
-        Greatest norm of a gradient, 0: any.
-    key : int
-        Of the random numbers, which depend on it and on the number of the step.
-    taken : int
-        Steps before.
-    stop : object
-        int64[1], not 0 once it is to end.
+    approx (Approximation): Where it begins; it gets what the ascent ends with.
+    stein (bool): Whether draws move along Stein's direction.
+    draws (int): Per step; those of particles are the particles.
+    most (float): Greatest norm of a gradient, 0: any.
+    key (int): Of the random numbers, which depend on it and on the number of the step.
+    taken (int): Steps before.
+    stop (object): int64[1], not 0 once it is to end.
     """
 
     def __init__(

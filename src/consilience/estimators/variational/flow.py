@@ -140,21 +140,10 @@ class NormalizingFlow(Approximation):
 
     Source: Rezende and Mohamed (2015), Variational inference with normalizing flows.
 
-    Parameters
-    ----------
     target : ...
-    parameters : ndarray
-        Parameters of the approximation as an array.
-    formula : str
-        Layers of the flow, as "scale-loc".
-
-    See Also
-    --------
-    NFVI : Makes an approximation of this kind.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    parameters (ndarray): Parameters of the approximation as an array.
+    formula: Layers of the flow, as "scale-loc".
+    See NFVI: Makes an approximation of this kind.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

@@ -46,34 +46,24 @@ DRAWS: Final = 8  # per step
 class Inference:
     """One method of variational inference for one model.
 
-    Parameters
-    ----------
-    model : Model, optional
-        The model around by default.
-    random_seed : int, sequence of int or Generator, optional
-        As in `pm.sample`.
-    start : mapping, optional
-        Where to begin, values by name, as `initvals` of `pm.sample`.
-    start_sigma : mapping, optional
-        Standard deviations to begin with by name, on the unconstrained scale; 1 where nothing is said.
+    model: The model around by default.
+    random_seed (int, sequence of int or Generator): As in `pm.sample`.
+    start (mapping): Where to begin, values by name, as `initvals` of `pm.sample`.
+    start_sigma (mapping): Standard deviations to begin with by name, on the unconstrained scale; 1 where nothing is
+        said.
 
     Attributes
     ----------
     taken
         Steps so far.
 
-    See Also
-    --------
-    ADVI : The most usual one.
-    fit : Fits by the name of a method.
+    See ADVI: The most usual one.
+    See fit: Fits by the name of a method.
 
     Notes
     -----
     Raises ModelError for discrete variables, InitialPointError where the density is not finite at the start.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> issubclass(pm.ADVI, pm.Inference)
     True
     """

@@ -36,22 +36,14 @@ class ADVI(Inference):
 
     Source: Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Automatic differentiation variational inference.
 
-    Parameters
-    ----------
     model, random_seed, start, start_sigma : ...
-
-    See Also
-    --------
-    FullRankADVI : With a full covariance matrix.
-    fit : Fits by the name of a method.
+    See FullRankADVI: With a full covariance matrix.
+    See fit: Fits by the name of a method.
 
     References
     ----------
     Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -68,22 +60,14 @@ class FullRankADVI(Inference):
 
     Source: that of `ADVI`.
 
-    Parameters
-    ----------
     model, random_seed, start, start_sigma : ...
-
-    See Also
-    --------
-    ADVI : With independent coordinates.
-    fit : Fits by the name of a method.
+    See ADVI: With independent coordinates.
+    See fit: Fits by the name of a method.
 
     References
     ----------
     Kucukelbir, Tran, Ranganath, Gelman, Blei (2017), Journal of Machine Learning Research 18(14).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -98,28 +82,20 @@ class FullRankADVI(Inference):
 class LowRankADVI(Inference):
     """Automatic differentiation variational inference with a diagonal and a matrix of low rank as covariance.
 
-    Parameters
-    ----------
-    rank : int, default 5
-        Of the latter; the cost of a step is the dimension times it.
+    rank: Of the latter; the cost of a step is the dimension times it.
     model, random_seed, start, start_sigma : ...
-
-    See Also
-    --------
-    FullRankADVI : With a full covariance matrix.
-    fit : Fits by the name of a method.
+    See FullRankADVI: With a full covariance matrix.
+    See fit: Fits by the name of a method.
 
     Notes
     -----
     Source: Ong, Nott, Smith (2018), Gaussian variational approximation with a factor covariance structure.
 
+
     References
     ----------
     Ong, Nott, Smith (2018), Journal of Computational and Graphical Statistics 27, 465.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1, shape=3)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
@@ -155,31 +131,22 @@ class LowRankADVI(Inference):
 class SVGD(Inference):
     """Stein variational gradient descent: particles that are drawn uphill and repel each other.
 
-    Parameters
-    ----------
-    n_particles : int, default 100
-        How many.
-    jitter : float, default 1.0
-        Standard deviation of their starting points, on the unconstrained scale.
+    n_particles: How many.
+    jitter: Standard deviation of their starting points, on the unconstrained scale.
     model, random_seed, start : ...
-
-    See Also
-    --------
-    ASVGD : With a normal distribution that moves.
-    fit : Fits by the name of a method.
+    See ASVGD: With a normal distribution that moves.
+    See fit: Fits by the name of a method.
 
     Notes
     -----
     Source: Liu and Wang (2016), Stein variational gradient descent. Spreads come out too small where the dimension is
     not small against the number of particles.
 
+
     References
     ----------
     Liu, Wang: Stein Variational Gradient Descent (2016).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -221,8 +188,6 @@ class SVGD(Inference):
 class ASVGD(Inference):
     """Amortized Stein variational gradient descent: a normal that moves as Stein's direction moves its draws.
 
-    Parameters
-    ----------
     model, random_seed, start, start_sigma : ...
 
     Attributes
@@ -230,22 +195,18 @@ class ASVGD(Inference):
     approx
         The family: `FullRank` or `MeanField`.
 
-    See Also
-    --------
-    SVGD : With particles.
-    fit : Fits by the name of a method.
+    See SVGD: With particles.
+    See fit: Fits by the name of a method.
 
     Notes
     -----
     Source: Feng, Wang, Liu (2017), Learning to draw samples with amortized Stein variational gradient descent.
 
+
     References
     ----------
     Feng, Wang, Liu: Learning to Draw Samples with Amortized Stein Variational Gradient Descent (2017).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -265,19 +226,13 @@ class ASVGD(Inference):
 class NFVI(Inference):
     """Variational inference with a normalising flow, for shapes that are not normal.
 
-    Parameters
-    ----------
-    flow : str, default 'coupling*6-scale-loc'
-        Its layers, the first to act first, joined by "-", as "planar*8-scale-loc": `scale` and `loc` multiply and
+    flow: Its layers, the first to act first, joined by "-", as "planar*8-scale-loc": `scale` and `loc` multiply and
         shift; `planar`, `radial` bend along a direction and around a point; `hh` are Householder reflections;
         `coupling` is real NVP, `iaf` inverse autoregressive. The last `scale` and `loc` begin at `start_sigma` and
         `start`; a fit is seen to have converged where they come last.
     model, random_seed, start, start_sigma : ...
-
-    See Also
-    --------
-    FullRankADVI : With a normal distribution.
-    fit : Fits by the name of a method.
+    See FullRankADVI: With a normal distribution.
+    See fit: Fits by the name of a method.
 
     Notes
     -----
@@ -287,13 +242,11 @@ class NFVI(Inference):
     (2017), Density estimation using real NVP; Kingma et al. (2016), Improved variational inference with inverse
     autoregressive flow.
 
+
     References
     ----------
     Rezende, Mohamed: Variational Inference with Normalizing Flows (2015).
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -389,41 +342,20 @@ def fit(
 ) -> Any:
     """Approximate the posterior by a simpler distribution, with variational inference.
 
-    Parameters
-    ----------
-    n : int, default 10000
-        Steps at most; a fit ends earlier once it has converged.
-    method : str or Inference or type, default 'advi'
-        "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp", "iaf",
+    n: Steps at most; a fit ends earlier once it has converged.
+    method: "advi", "fullrank_advi", "lowrank", "svgd", "asvgd", "flow", "planar", "radial", "realnvp", "iaf",
         "nfvi=planar*8-scale-loc" with any formula of `NFVI`, one of the classes, or an instance; for "inla" see
         `fit_INLA`, which gets `model`, `random_seed`, `kwargs`, `start` as `initvals`.
-    model : Model, optional
-        See `Inference`.
-    random_seed : int, sequence of int or Generator, optional
-        See `Inference`.
-    start, start_sigma : mapping, optional
-        See `Inference`.
-    inf_kwargs : mapping, optional
-        Further settings of the method, as `n_particles` of SVGD.
-    layers : int, optional
-        Of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4).
-    **kwargs : object
-        Settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`, `executor`.
-
-    Returns
-    -------
-    object
-        An approximation. `.sample(1000)` gives draws, `.hist` the negative bounds of all steps, and `.pareto_k` says
-        how far the approximation can be trusted: values above 0.7 mean that it is poor.
-
-    See Also
-    --------
-    ADVI : The same as a class.
-    sample : Draws of the posterior itself.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    model: See `Inference`.
+    random_seed (int, sequence of int or Generator): See `Inference`.
+    start, start_sigma (mapping): See `Inference`.
+    inf_kwargs (mapping): Further settings of the method, as `n_particles` of SVGD.
+    layers: Of "flow", "realnvp" (6 by default), "planar", "radial" (8) and "iaf" (4).
+    **kwargs: Settings of `Inference.fit`, as `callbacks`, `obj_optimizer`, `obj_n_mc`, `restarts`, `executor`.
+    Returns: An approximation. `.sample(1000)` gives draws, `.hist` the negative bounds of all steps, and `.pareto_k`
+        says how far the approximation can be trusted: values above 0.7 mean that it is poor.
+    See ADVI: The same as a class.
+    See sample: Draws of the posterior itself.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -470,27 +402,11 @@ def fit(
 def sample_approx(approx: Approximation, draws: int = 100, **options: Any) -> Any:
     """Draws of an approximation: the same as `approx.sample(draws)`, with its options.
 
-    Parameters
-    ----------
-    approx : Approximation
-        The fitted approximation.
-    draws : int, default 100
-        Number of draws.
-    **options : object
-        Further settings.
-
-    Returns
-    -------
-    object
-        A tree of draws, as `pm.sample` gives.
-
-    See Also
-    --------
-    fit : Makes an approximation.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    approx: The fitted approximation.
+    draws: Number of draws.
+    **options: Further settings.
+    Returns: A tree of draws, as `pm.sample` gives.
+    See fit: Makes an approximation.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])

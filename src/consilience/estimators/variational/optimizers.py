@@ -77,27 +77,14 @@ def _for_fit(name: str, loss_or_grads: object, params: object) -> None:
 def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
     """Steps along the natural gradient, at most one standard deviation per coordinate; the default of `pm.fit`.
 
-    Parameters
-    ----------
-    learning_rate : float, default 0.5
-        1 would reach the optimum of a normal posterior in one step.
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    fit : Takes it as `obj_optimizer`.
+    learning_rate: 1 would reach the optimum of a normal posterior in one step.
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See fit: Takes it as `obj_optimizer`.
 
     Notes
     -----
     Source: Amari (1998), Natural gradient works efficiently in learning.
 
-    Examples
-    --------
-    >>> import consilience as pm
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -111,25 +98,12 @@ def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
 def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 1e-3) -> Optimizer:
     """Steps along the gradient (Robbins and Monro 1951).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate : ...
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    momentum : Gradient steps with momentum (Polyak 1964).
-    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
-    adam : Moving averages of gradients over those of their squares.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See momentum: Gradient steps with momentum (Polyak 1964).
+    See nesterov_momentum: Gradient steps with Nesterov's momentum (1983).
+    See adam: Moving averages of gradients over those of their squares.
     >>> pm.sgd(learning_rate=0.1) == pm.sgd(learning_rate=0.1)
     True
     """
@@ -142,27 +116,13 @@ def momentum(
 ) -> Optimizer:
     """Gradient steps with momentum (Polyak 1964).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate : ...
-    momentum : float, default 0.9
-        Share of the last step that is kept, between 0 and 1.
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
-    adam : Moving averages of gradients over those of their squares.
-    sgd : Steps along the gradient (Robbins and Monro 1951).
-
-    Examples
-    --------
-    >>> import consilience as pm
+    momentum: Share of the last step that is kept, between 0 and 1.
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See nesterov_momentum: Gradient steps with Nesterov's momentum (1983).
+    See adam: Moving averages of gradients over those of their squares.
+    See sgd: Steps along the gradient (Robbins and Monro 1951).
     >>> pm.momentum(learning_rate=0.1) == pm.momentum(learning_rate=0.1)
     True
     """
@@ -175,27 +135,13 @@ def nesterov_momentum(
 ) -> Optimizer:
     """Gradient steps with Nesterov's momentum (1983).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate : ...
-    momentum : float, default 0.9
-        Share of the last step that is kept, between 0 and 1.
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    adam : Moving averages of gradients over those of their squares.
-    sgd : Steps along the gradient (Robbins and Monro 1951).
-    momentum : Gradient steps with momentum (Polyak 1964).
-
-    Examples
-    --------
-    >>> import consilience as pm
+    momentum: Share of the last step that is kept, between 0 and 1.
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See adam: Moving averages of gradients over those of their squares.
+    See sgd: Steps along the gradient (Robbins and Monro 1951).
+    See momentum: Gradient steps with momentum (Polyak 1964).
     >>> pm.nesterov_momentum(learning_rate=0.1) == pm.nesterov_momentum(learning_rate=0.1)
     True
     """
@@ -208,25 +154,12 @@ def adagrad(
 ) -> Optimizer:
     """Steps over the root of the sum of all squared gradients (Duchi, Hazan and Singer 2011).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate, epsilon : ...
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    rmsprop : Steps over the root of a moving average of squared gradients.
-    adagrad_window : As `adagrad`, over the latest gradients.
-    adadelta : As `rmsprop`, times the root of earlier squared steps.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See rmsprop: Steps over the root of a moving average of squared gradients.
+    See adagrad_window: As `adagrad`, over the latest gradients.
+    See adadelta: As `rmsprop`, times the root of earlier squared steps.
     >>> pm.adagrad(learning_rate=0.1) == pm.adagrad(learning_rate=0.1)
     True
     """
@@ -239,26 +172,12 @@ def adagrad_window(
 ) -> Optimizer:
     """As `adagrad`, over the latest `n_win` squared gradients; PyMC's default.
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate, epsilon : ...
-    n_win : int, default 10
-        Number of past gradients that count.
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    adagrad : Over all gradients.
-    fit : Takes it as `obj_optimizer`.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    n_win: Number of past gradients that count.
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See adagrad: Over all gradients.
+    See fit: Takes it as `obj_optimizer`.
     >>> with pm.Model():
     ...     mu = pm.Normal("mu", 0, 1)
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
@@ -275,27 +194,13 @@ def rmsprop(
 ) -> Optimizer:
     """Steps over the root of a moving average of squared gradients (Tieleman and Hinton 2012).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate : ...
-    rho : float, default 0.9
-        Share of the past in the running mean of squares, between 0 and 1.
+    rho: Share of the past in the running mean of squares, between 0 and 1.
     epsilon : ...
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    adam : Moving averages of gradients over those of their squares.
-    adamax : As `adam`, over the largest gradient with decay.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See adam: Moving averages of gradients over those of their squares.
+    See adamax: As `adam`, over the largest gradient with decay.
     >>> pm.rmsprop(learning_rate=0.1) == pm.rmsprop(learning_rate=0.1)
     True
     """
@@ -312,28 +217,14 @@ def adadelta(
 ) -> Optimizer:
     """As `rmsprop`, times the root of a moving average of squared steps (Zeiler 2012).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate : ...
-    rho : float, default 0.95
-        Share of the past in the running mean of squares, between 0 and 1.
+    rho: Share of the past in the running mean of squares, between 0 and 1.
     epsilon : ...
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    adagrad : Steps over the root of the sum of squared gradients.
-    rmsprop : Steps over the root of a moving average of squared gradients.
-    adagrad_window : As `adagrad`, over the latest gradients.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See adagrad: Steps over the root of the sum of squared gradients.
+    See rmsprop: Steps over the root of a moving average of squared gradients.
+    See adagrad_window: As `adagrad`, over the latest gradients.
     >>> pm.adadelta(learning_rate=0.1) == pm.adadelta(learning_rate=0.1)
     True
     """
@@ -351,30 +242,15 @@ def adam(
 ) -> Optimizer:
     """Moving averages of gradients over those of their squares (Kingma and Ba 2015).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate : ...
-    beta1 : float, default 0.9
-        Share of the past in the running mean of gradients, between 0 and 1.
-    beta2 : float, default 0.999
-        Share of the past in the running mean of squares, between 0 and 1.
+    beta1: Share of the past in the running mean of gradients, between 0 and 1.
+    beta2: Share of the past in the running mean of squares, between 0 and 1.
     epsilon : ...
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    sgd : Steps along the gradient (Robbins and Monro 1951).
-    momentum : Gradient steps with momentum (Polyak 1964).
-    nesterov_momentum : Gradient steps with Nesterov's momentum (1983).
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See sgd: Steps along the gradient (Robbins and Monro 1951).
+    See momentum: Gradient steps with momentum (Polyak 1964).
+    See nesterov_momentum: Gradient steps with Nesterov's momentum (1983).
     >>> pm.adam(learning_rate=0.1) == pm.adam(learning_rate=0.1)
     True
     """
@@ -392,29 +268,14 @@ def adamax(
 ) -> Optimizer:
     """As `adam`, over the largest gradient with decay (Kingma and Ba 2015).
 
-    Parameters
-    ----------
     loss_or_grads, params : ...
     learning_rate : ...
-    beta1 : float, default 0.9
-        Share of the past in the running mean of gradients, between 0 and 1.
-    beta2 : float, default 0.999
-        Share of the past in the running mean of squares, between 0 and 1.
+    beta1: Share of the past in the running mean of gradients, between 0 and 1.
+    beta2: Share of the past in the running mean of squares, between 0 and 1.
     epsilon : ...
-
-    Returns
-    -------
-    Optimizer
-        For `obj_optimizer` of `pm.fit`.
-
-    See Also
-    --------
-    rmsprop : Steps over the root of a moving average of squared gradients.
-    adam : Moving averages of gradients over those of their squares.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    Returns: For `obj_optimizer` of `pm.fit`.
+    See rmsprop: Steps over the root of a moving average of squared gradients.
+    See adam: Moving averages of gradients over those of their squares.
     >>> pm.adamax(learning_rate=0.1) == pm.adamax(learning_rate=0.1)
     True
     """

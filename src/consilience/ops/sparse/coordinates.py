@@ -107,21 +107,9 @@ def converted(x: SparseVariable, format: Format) -> SparseVariable:
 def dense_from_sparse(x: Any) -> Node:
     """The dense matrix.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    TensorVariable
-        A dense matrix.
-
-    See Also
-    --------
-    csr_from_dense : The entries of a dense matrix that are not zero.
-
-    Examples
-    --------
+    Returns: A dense matrix.
+    See csr_from_dense: The entries of a dense matrix that are not zero.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.dense_from_sparse(scipy.sparse.csr_matrix([[0.0, 2.0]])).eval().tolist()
@@ -135,21 +123,9 @@ def dense_from_sparse(x: Any) -> Node:
 def csr_from_dense(x: Any) -> SparseVariable:
     """The entries of a dense matrix that are not zero, row by row; their number may be known at run time only.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    SparseVariable
-        A matrix of format "csr".
-
-    See Also
-    --------
-    csc_from_dense : The same, column by column.
-
-    Examples
-    --------
+    Returns: A matrix of format "csr".
+    See csc_from_dense: The same, column by column.
     >>> import consilience.sparse as sparse
     >>> sparse.csr_from_dense([[0.0, 2.0], [1.0, 0.0]]).data.eval().tolist()
     [2.0, 1.0]
@@ -160,21 +136,9 @@ def csr_from_dense(x: Any) -> SparseVariable:
 def csc_from_dense(x: Any) -> SparseVariable:
     """The entries of a dense matrix that are not zero, column by column.
 
-    Parameters
-    ----------
     x : ...
-
-    Returns
-    -------
-    SparseVariable
-        A matrix of format "csc".
-
-    See Also
-    --------
-    csr_from_dense : The same, row by row.
-
-    Examples
-    --------
+    Returns: A matrix of format "csc".
+    See csr_from_dense: The same, row by row.
     >>> import consilience.sparse as sparse
     >>> sparse.csc_from_dense([[0.0, 2.0], [1.0, 0.0]]).data.eval().tolist()
     [1.0, 2.0]
@@ -235,25 +199,11 @@ def _joined(*parts: Node) -> Node:
 def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
     """Sum of all entries, or a dense vector of sums down the columns (axis 0) or along the rows (axis 1).
 
-    Parameters
-    ----------
     x (sparse) : ...
-    axis : int, optional
-        Axis or axes to work along, negative ones counted from the end; None for all.
-    sparse_grad : bool, default False
-        Changes nothing: derivatives are those of the stored entries.
-
-    Returns
-    -------
-    TensorVariable
-        A number, or a vector of sums.
-
-    See Also
-    --------
-    diag : The main diagonal.
-
-    Examples
-    --------
+    axis: Axis or axes to work along, negative ones counted from the end; None for all.
+    sparse_grad: Changes nothing: derivatives are those of the stored entries.
+    Returns: A number, or a vector of sums.
+    See diag: The main diagonal.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.sp_sum(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 3.0]]), axis=0).eval().tolist()
@@ -274,21 +224,9 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Node:
 def diag(x: Any) -> Node:
     """The main diagonal, a dense vector.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    TensorVariable
-        As long as the shorter axis.
-
-    See Also
-    --------
-    square_diagonal : A matrix with a given diagonal.
-
-    Examples
-    --------
+    Returns: As long as the shorter axis.
+    See square_diagonal: A matrix with a given diagonal.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.diag(scipy.sparse.csr_matrix([[3.0, 2.0], [1.0, 0.0]])).eval().tolist()
@@ -308,22 +246,9 @@ def diag(x: Any) -> Node:
 def square_diagonal(diagonal: Any) -> SparseVariable:
     """The square sparse matrix with a vector on its diagonal, of format "csc".
 
-    Parameters
-    ----------
-    diagonal : object
-        The elements of the diagonal.
-
-    Returns
-    -------
-    SparseVariable
-        A matrix of format "csc".
-
-    See Also
-    --------
-    diag : The diagonal of a matrix.
-
-    Examples
-    --------
+    diagonal: The elements of the diagonal.
+    Returns: A matrix of format "csc".
+    See diag: The diagonal of a matrix.
     >>> import consilience.sparse as sparse
     >>> sparse.square_diagonal([3.0, 2.0]).toarray().eval().tolist()
     [[3.0, 0.0], [0.0, 2.0]]
@@ -377,26 +302,12 @@ def _shifted(places: Node, by: Dim) -> Node:
 def vstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = None) -> SparseVariable:
     """Matrices with equally many columns below each other; of format "csc" unless said.
 
-    Parameters
-    ----------
-    blocks : sequence
-        The matrices; dense ones are taken too.
+    blocks (sequence): The matrices; dense ones are taken too.
     format : ...
-    dtype : object, optional
-        Element type of the result; by default it follows from the operands.
-
-    Returns
-    -------
-    SparseVariable
-        As many rows as all matrices have together.
-
-    See Also
-    --------
-    hstack : Matrices beside each other.
-    block_diag : Matrices along a diagonal.
-
-    Examples
-    --------
+    dtype: Element type of the result; by default it follows from the operands.
+    Returns: As many rows as all matrices have together.
+    See hstack: Matrices beside each other.
+    See block_diag: Matrices along a diagonal.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0]])
@@ -409,26 +320,12 @@ def vstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
 def hstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = None) -> SparseVariable:
     """Matrices with equally many rows beside each other; of format "csc" unless said.
 
-    Parameters
-    ----------
-    blocks : sequence
-        The matrices; dense ones are taken too.
+    blocks (sequence): The matrices; dense ones are taken too.
     format : ...
-    dtype : object, optional
-        Element type of the result; by default it follows from the operands.
-
-    Returns
-    -------
-    SparseVariable
-        As many columns as all matrices have together.
-
-    See Also
-    --------
-    vstack : Matrices below each other.
-    block_diag : Matrices along a diagonal.
-
-    Examples
-    --------
+    dtype: Element type of the result; by default it follows from the operands.
+    Returns: As many columns as all matrices have together.
+    See vstack: Matrices below each other.
+    See block_diag: Matrices along a diagonal.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0]])
@@ -441,24 +338,11 @@ def hstack(blocks: Sequence[Any], format: Format | None = None, dtype: Any = Non
 def block_diag(*matrices: Any, format: Format = "csc") -> SparseVariable:
     """Matrices along the diagonal of one.
 
-    Parameters
-    ----------
-    *matrices : object
-        The matrices, in order.
+    *matrices: The matrices, in order.
     format : ...
-
-    Returns
-    -------
-    SparseVariable
-        As many rows and columns as all matrices have together.
-
-    See Also
-    --------
-    hstack : Matrices beside each other.
-    vstack : Matrices below each other.
-
-    Examples
-    --------
+    Returns: As many rows and columns as all matrices have together.
+    See hstack: Matrices beside each other.
+    See vstack: Matrices below each other.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0]])

@@ -28,21 +28,9 @@ from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable, 
 def add(x: Any, y: Any) -> Any:
     """The sum: sparse if both are, else dense. A number is added to all elements by `A.toarray() + number` only.
 
-    Parameters
-    ----------
     x, y : ...
-
-    Returns
-    -------
-    object
-        Sparse where both operands are, else a dense tensor.
-
-    See Also
-    --------
-    structured_add : A number added to the stored entries.
-
-    Examples
-    --------
+    Returns: Sparse where both operands are, else a dense tensor.
+    See structured_add: A number added to the stored entries.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -58,23 +46,11 @@ def add(x: Any, y: Any) -> Any:
 def sub(x: Any, y: Any) -> Any:
     """The difference: sparse if both are, else dense.
 
-    Parameters
-    ----------
     x, y : ...
-
-    Returns
-    -------
-    object
-        Sparse where both operands are, else a dense tensor.
-
-    See Also
-    --------
-    true_div : A sparse matrix divided by a number.
-    mul : The product element by element.
-    neg : The negative matrix.
-
-    Examples
-    --------
+    Returns: Sparse where both operands are, else a dense tensor.
+    See true_div: A sparse matrix divided by a number.
+    See mul: The product element by element.
+    See neg: The negative matrix.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -104,21 +80,9 @@ def mul(x: Any, y: Any) -> SparseVariable:
 
     A vector has an element per column, a matrix of one column or row is repeated, as NumPy broadcasts.
 
-    Parameters
-    ----------
     x, y : ...
-
-    Returns
-    -------
-    SparseVariable
-        Entries at the places where both operands may have some.
-
-    See Also
-    --------
-    dot : The product of matrices.
-
-    Examples
-    --------
+    Returns: Entries at the places where both operands may have some.
+    See dot: The product of matrices.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -139,23 +103,11 @@ subtract = sub
 def true_div(x: Any, y: TensorLike) -> SparseVariable:
     """A sparse matrix divided by a number, a dense vector (an element per column) or matrix; zeros stay zeros.
 
-    Parameters
-    ----------
     x (sparse), y : ...
-
-    Returns
-    -------
-    SparseVariable
-        Quotients at the places of the entries.
-
-    See Also
-    --------
-    mul : The product element by element.
-    neg : The negative matrix.
-    sub : The difference.
-
-    Examples
-    --------
+    Returns: Quotients at the places of the entries.
+    See mul: The product element by element.
+    See neg: The negative matrix.
+    See sub: The difference.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -223,23 +175,10 @@ def _keys(x: SparseVariable) -> Node:
 def col_scale(x: Any, s: TensorLike) -> SparseVariable:
     """Each column times an element of a vector.
 
-    Parameters
-    ----------
     x (sparse) : ...
-    s : TensorLike
-        Vector of factors.
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    row_scale : Each row times an element.
-
-    Examples
-    --------
+    s: Vector of factors.
+    Returns: A matrix with entries at the same places.
+    See row_scale: Each row times an element.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -252,23 +191,10 @@ def col_scale(x: Any, s: TensorLike) -> SparseVariable:
 def row_scale(x: Any, s: TensorLike) -> SparseVariable:
     """Each row times an element of a vector.
 
-    Parameters
-    ----------
     x (sparse) : ...
-    s : TensorLike
-        Vector of factors.
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    col_scale : Each column times an element.
-
-    Examples
-    --------
+    s: Vector of factors.
+    Returns: A matrix with entries at the same places.
+    See col_scale: Each column times an element.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -344,23 +270,10 @@ structured_maximum = _with_number(
 def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
     """Each stored entry to a power.
 
-    Parameters
-    ----------
     x (sparse) : ...
-    y : TensorLike
-        The exponent.
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    mul : The product element by element.
-
-    Examples
-    --------
+    y: The exponent.
+    Returns: A matrix with entries at the same places.
+    See mul: The product element by element.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -374,21 +287,9 @@ def structured_pow(x: Any, y: TensorLike) -> SparseVariable:
 def conjugate(x: Any) -> SparseVariable:
     """The complex conjugate of the stored entries; a real matrix itself.
 
-    Parameters
-    ----------
     x (sparse) : ...
-
-    Returns
-    -------
-    SparseVariable
-        A matrix with entries at the same places.
-
-    See Also
-    --------
-    transpose : Rows and columns exchanged.
-
-    Examples
-    --------
+    Returns: A matrix with entries at the same places.
+    See transpose: Rows and columns exchanged.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.conjugate(scipy.sparse.csr_matrix([[0.0, 1 + 2j]])).data.eval().tolist()

@@ -111,19 +111,9 @@ class Pattern(Record, eq=False):
 class SparseFactor(Record, eq=False):
     """The factor L of P A P' = L L' for a sparse positive definite A.
 
-    Parameters
-    ----------
-    L : SparseVariable
-        The lower triangular factor, a sparse variable of format "csc".
-    P : ndarray
-        The order: row i of the factor is row P[i] of A.
-
-    See Also
-    --------
-    cholesky : Makes a factor.
-
-    Examples
-    --------
+    L (SparseVariable): The lower triangular factor, a sparse variable of format "csc".
+    P (ndarray): The order: row i of the factor is row P[i] of A.
+    See cholesky: Makes a factor.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> factor = sparse.cholesky(scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]]))
@@ -172,29 +162,13 @@ def cholesky(A: Any) -> SparseFactor:
 
     Computed in float64. The matrix is taken as symmetric: mirrored entries are averaged, and share its derivatives.
 
-    Parameters
-    ----------
     A : ...
-
-    Returns
-    -------
-    SparseFactor
-        The factor: its `solve` and `logdet` are expressions.
-
-    Raises
-    ------
-    ShapeError
-        Where A is not square or its pattern is not symmetric.
-    MissingRuleError
-        Where places are not constants; the function raises LinearAlgebraError where A is not positive definite.
-
-    See Also
-    --------
-    solve : Solves one system.
-    logdet : The logarithm of the determinant.
-
-    Examples
-    --------
+    Returns: The factor: its `solve` and `logdet` are expressions.
+    Raises ShapeError: Where A is not square or its pattern is not symmetric.
+    Raises MissingRuleError: Where places are not constants; the function raises LinearAlgebraError where A is not
+        positive definite.
+    See solve: Solves one system.
+    See logdet: The logarithm of the determinant.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> factor = sparse.cholesky(scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]]))
@@ -224,23 +198,10 @@ def cholesky(A: Any) -> SparseFactor:
 def solve(A: Any, b: TensorLike) -> Node:
     """`x` with A x = b for a sparse symmetric positive definite A, as `cholesky` wants it; b is a vector or a matrix.
 
-    Parameters
-    ----------
     A : ...
-    b : TensorLike
-        Right sides, shape (n,) or (n, m).
-
-    Returns
-    -------
-    TensorVariable
-        Of the shape of `b`.
-
-    See Also
-    --------
-    cholesky : A factor, for several right sides.
-
-    Examples
-    --------
+    b: Right sides, shape (n,) or (n, m).
+    Returns: Of the shape of `b`.
+    See cholesky: A factor, for several right sides.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]])
@@ -253,21 +214,9 @@ def solve(A: Any, b: TensorLike) -> Node:
 def logdet(A: Any) -> Node:
     """The logarithm of the determinant of a sparse symmetric positive definite matrix, as `cholesky` wants it.
 
-    Parameters
-    ----------
     A : ...
-
-    Returns
-    -------
-    TensorVariable
-        A scalar.
-
-    See Also
-    --------
-    cholesky : A factor, for several uses.
-
-    Examples
-    --------
+    Returns: A scalar.
+    See cholesky: A factor, for several uses.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> sparse.logdet(scipy.sparse.csc_matrix([[4.0, 1.0], [1.0, 3.0]])).eval().round(4).item()

@@ -31,31 +31,13 @@ from consilience.ops.sparse.variable import SparseVariable, as_sparse_variable, 
 def dot(x: Any, y: Any) -> Any:
     """The matrix product of x and y, one of which is sparse: a sparse variable if both are, else a dense tensor.
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Second operand, with as many rows as x has columns.
-
-    Returns
-    -------
-    object
-        Sparse where both operands are, else a dense tensor.
-
-    Raises
-    ------
-    ShapeError
-        Where inner lengths differ.
-    TypeError
-        Where neither is sparse.
-
-    See Also
-    --------
-    structured_dot : The product with derivatives of stored entries.
-    mul : The product element by element.
-
-    Examples
-    --------
+    y (TensorLike): Second operand, with as many rows as x has columns.
+    Returns: Sparse where both operands are, else a dense tensor.
+    Raises ShapeError: Where inner lengths differ.
+    Raises TypeError: Where neither is sparse.
+    See structured_dot: The product with derivatives of stored entries.
+    See mul: The product element by element.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -78,25 +60,11 @@ def dot(x: Any, y: Any) -> Any:
 def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
     """The matrix product, as `dot`; derivatives of dense operands are dense.
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Second operand, with as many rows as x has columns.
-    grad_preserves_dense : bool, default True
-        Accepted, without effect: derivatives of dense operands are dense.
-
-    Returns
-    -------
-    object
-        Sparse where both operands are, else a dense tensor.
-
-    See Also
-    --------
-    dot : The same product.
-
-    Examples
-    --------
+    y (TensorLike): Second operand, with as many rows as x has columns.
+    grad_preserves_dense: Accepted, without effect: derivatives of dense operands are dense.
+    Returns: Sparse where both operands are, else a dense tensor.
+    See dot: The same product.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -109,23 +77,10 @@ def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Any:
 def structured_dot(x: Any, y: Any) -> Any:
     """The matrix product, as `dot`; derivatives are those of the stored entries.
 
-    Parameters
-    ----------
     x : ...
-    y : TensorLike
-        Second operand, with as many rows as x has columns.
-
-    Returns
-    -------
-    object
-        Sparse where both operands are, else a dense tensor.
-
-    See Also
-    --------
-    dot : The same product.
-
-    Examples
-    --------
+    y (TensorLike): Second operand, with as many rows as x has columns.
+    Returns: Sparse where both operands are, else a dense tensor.
+    See dot: The same product.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -138,28 +93,12 @@ def structured_dot(x: Any, y: Any) -> Any:
 def usmm(alpha: TensorLike, x: Any, y: Any, z: TensorLike) -> Node:
     """`alpha x y + z` for a number, two matrices of which one is sparse, and a dense matrix.
 
-    Parameters
-    ----------
-    alpha : TensorLike
-        Factor of the product.
-    x : TensorLike
-        First matrix of the product.
-    y : TensorLike
-        Second matrix of the product; one of both is sparse.
-    z : TensorLike
-        Dense matrix to which the product is added.
-
-    Returns
-    -------
-    TensorVariable
-        A dense matrix.
-
-    See Also
-    --------
-    dot : The product alone.
-
-    Examples
-    --------
+    alpha: Factor of the product.
+    x (TensorLike): First matrix of the product.
+    y (TensorLike): Second matrix of the product; one of both is sparse.
+    z: Dense matrix to which the product is added.
+    Returns: A dense matrix.
+    See dot: The product alone.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]])
@@ -239,26 +178,11 @@ def ranges(starts: Node, counts: Node) -> tuple[Node, Node]:
 def sampling_dot(x: TensorLike, y: TensorLike, p: Any) -> SparseVariable:
     """`x y'` at the places of the entries of a sparse p, times p; the other elements are not computed.
 
-    Parameters
-    ----------
-    x : TensorLike
-        Dense matrix, shape (n, k).
-    y : TensorLike
-        Dense matrix, shape (m, k).
-    p : object
-        Sparse matrix, shape (n, m), whose places say which products are wanted.
-
-    Returns
-    -------
-    SparseVariable
-        The products at the places of the entries of `p`.
-
-    See Also
-    --------
-    dot : The matrix product of x and y.
-
-    Examples
-    --------
+    x: Dense matrix, shape (n, k).
+    y: Dense matrix, shape (m, k).
+    p: Sparse matrix, shape (n, m), whose places say which products are wanted.
+    Returns: The products at the places of the entries of `p`.
+    See dot: The matrix product of x and y.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> places = scipy.sparse.csr_matrix([[0.0, 1.0], [0.0, 0.0]])

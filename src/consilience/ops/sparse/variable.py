@@ -29,31 +29,19 @@ OTHER: dict[Format, Format] = {"csr": "csc", "csc": "csr"}
 class SparseVariable:
     """A sparse matrix; every operation builds plain expressions at once.
 
-    Parameters
-    ----------
-    data : TensorVariable
-        The entries, row by row ("csr") or column by column ("csc").
-    indices : TensorVariable
-        The column (row) of each entry: ascending within a row (column), none twice.
-    indptr : TensorVariable
-        Where each row (column) begins, and the number of entries at the end.
-    shape : tuple of (int or Dimension, int or Dimension)
-        Lengths of the axes.
-    format : Format
-        "csr" or "csc".
+    data: The entries, row by row ("csr") or column by column ("csc").
+    indices: The column (row) of each entry: ascending within a row (column), none twice.
+    indptr: Where each row (column) begins, and the number of entries at the end.
+    shape (tuple of (int or Dimension, int or Dimension)): Lengths of the axes.
+    format: "csr" or "csc".
 
     Attributes
     ----------
     static_shape : tuple of (int or Dimension, int or Dimension)
         Numbers of rows and columns, integers or symbolic lengths.
 
-    See Also
-    --------
-    as_sparse_variable : Makes one of a matrix of SciPy's.
-    matrix : Makes one that is an input of functions.
-
-    Examples
-    --------
+    See as_sparse_variable: Makes one of a matrix of SciPy's.
+    See matrix: Makes one that is an input of functions.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = sparse.as_sparse_variable(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]))
@@ -268,37 +256,16 @@ def as_sparse_variable(
 ) -> SparseVariable:
     """A sparse variable from a sparse matrix of SciPy, or from a tuple (data, indices, indptr) and a shape.
 
-    Parameters
-    ----------
-    x : TensorLike
-        Entries of SciPy's matrices that stand at one place are added up; formats other than "csr" and "csc" are
-        converted. A sparse variable stays.
-    name : str, optional
-        For messages; names the entries "<name>.data".
-    format : Format, optional
-        "csr" or "csc"; that of x if None, and "csr" for tuples.
-    shape : int or sequence of int, optional
-        Numbers of rows and columns; for tuples only, and may be the fourth member.
+    x (TensorLike): Entries of SciPy's matrices that stand at one place are added up; formats other than "csr" and "csc"
+        are converted. A sparse variable stays.
+    name: For messages; names the entries "<name>.data".
+    format: "csr" or "csc"; that of x if None, and "csr" for tuples.
+    shape (int or sequence of int): Numbers of rows and columns; for tuples only, and may be the fourth member.
     ndim : ...
-
-    Returns
-    -------
-    SparseVariable
-        The matrix; a sparse variable is returned as it is.
-
-    Raises
-    ------
-    TypeError
-        For dense matrices and other things.
-    ShapeError
-        As `CSR` does.
-
-    See Also
-    --------
-    as_sparse_or_tensor_variable : Takes what is not sparse, too.
-
-    Examples
-    --------
+    Returns: The matrix; a sparse variable is returned as it is.
+    Raises TypeError: For dense matrices and other things.
+    Raises ShapeError: As `CSR` does.
+    See as_sparse_or_tensor_variable: Takes what is not sparse, too.
     >>> import scipy.sparse
     >>> import consilience.sparse as sparse
     >>> A = sparse.as_sparse(scipy.sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]))

@@ -20,15 +20,15 @@ import numpy.typing as npt
 from consilience.errors import InitialPointError, SamplingError
 from consilience.events import ChainProgress, Phase
 from consilience.inference.dual_averaging import ANCHOR
-from consilience.inference.messages import ChainTuning, Divergences, Segment, Window
+from consilience.inference.messages import ChainTuning, Divergences, JointWindows, Segment, Window
 from consilience.inference.metric import diagonal
 from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.tuner import TuningSetting
 from consilience.record import replace
 from consilience.run.course import Leg, RunCourse
 from consilience.run.engine import Chains, Engine, Overseer, superchains_of
-from consilience.run.lock_step.chees import initial_tuning, settled
-from consilience.run.lock_step.jumps import on_device
+from consilience.run.lock_step.chees import ChainStates, Learnt, Stride, initial_tuning, settled
+from consilience.run.lock_step.jumps import DeviceNormals, on_device
 from consilience.run.lock_step.program import CLIMBING_STEPS, LockStepProgram, halton
 from consilience.run.lock_step.settings import COLUMNS, ChEES
 from consilience.run.lock_step.tuner import ChEESCommand, ChEESTuner
@@ -206,8 +206,8 @@ class LockStepEngine(Engine):
         with on(self.device, self.precision):
             yield
 
-    def advance(self, segment: Segment, overseer: Overseer) -> dict[int, Window] | None:
-        began = time.perf_counter()
+    def advance(self, segment: Segment, overseer: Overseer) -> Mapping[int, Window] | None:
+        began, before = time.perf_counter(), self._state
         if segment.begin:
             self._begin()
         if segment.commands:
@@ -215,6 +215,7 @@ class LockStepEngine(Engine):
         start, made, rows = self._place.position, 0, []
         while made < segment.count:
             if self.ends(overseer):
+                self._state = before  # a segment that is cut short is made anew by a run that goes on
                 return None
             rows.append(self._advanced(min(self.program.most, segment.count - made)))
             made += len(rows[-1]["lp"])
@@ -276,8 +277,8 @@ class LockStepEngine(Engine):
         self._steps += int(found["n_steps"][:, 0].sum()) + (0 if self._regions is None else count)
         return found
 
-    def _windows(self, rows: Sequence[Mapping[str, Array]], start: Any, seconds: float) -> dict[int, Window]:
-        """Rows of all chains, which began at `start`, as windows of each."""
+    def _windows(self, rows: Sequence[Mapping[str, Array]], start: Any, seconds: float) -> JointWindows:
+        """Rows of all chains, which began at `start`, as their windows."""
         columns = tuple(COLUMNS.types)
         count = sum(len(some["lp"]) for some in rows)
         draws = np.empty((self.count, count, self.dimension))
@@ -289,20 +290,53 @@ class LockStepEngine(Engine):
             draws = self.folded(draws)
         size, length = self._noted()
         snapshot = {} if self._target is None else {"length": length}
-        nothing = np.empty((0, self.dimension))
-        places = [Divergences(np.empty(0, np.int64), nothing, nothing)] * self.count
+        places = {}
         diverging = table[:, columns.index("diverging")] == 1.0
         if diverging.any():
             begins = np.concatenate([self.folded(np.asarray(start, np.float64))[:, None], draws], axis=1)
             for c in np.flatnonzero(diverging.any(axis=1)).tolist():
                 places[c] = _divergences(np.flatnonzero(diverging[c]), begins[c])
-        return {
-            c: Window(draws[c], table[c], None, places[c], size, self._steps, seconds, snapshot) for c in self.living
-        }
+        return JointWindows(draws, table, places, size, self._steps, seconds, snapshot)
 
     def follow(self, other: LockStepEngine) -> None:
         """See `run.engine.Engine`: random numbers go on, too."""
         self._transitions, self._spent = other._transitions, other._spent
+
+    @property
+    def _state(self) -> tuple[Any, ...]:
+        """What further transitions depend on; arrays of the device never change."""
+        return self._place, self._learnt, self._target, self._tuning, self._transitions, self._steps
+
+    @_state.setter
+    def _state(self, state: tuple[Any, ...]) -> None:
+        self._place, self._learnt, self._target, self._tuning, self._transitions, self._steps = state
+
+    def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
+        """See `run.engine.Engine`: one state of all chains."""
+        snapshot = None
+        if self._place is not None:
+            parts = {"place": self._place, "learnt": self._learnt, "regions": self._regions}
+            snapshot = {name: [np.asarray(leaf) for leaf in jax.tree.leaves(part)] for name, part in parts.items()}
+        own = {"transitions": self._transitions, "steps": self._steps, "seconds": self._spent, "target": self._target}
+        points = {"points": self.points}
+        return [{"chains": self.count, **own, "origin": points, "snapshot": snapshot and {**points, **snapshot}}]
+
+    def load(self, state: list[dict[str, Any]]) -> None:
+        """See `run.engine.Engine`."""
+        (saved,) = state
+        self._transitions, self._steps, self._spent = saved["transitions"], saved["steps"], saved["seconds"]
+        self._target, snapshot = saved["target"], saved["snapshot"]
+        self.points = (saved["origin"] if snapshot is None else snapshot)["points"]
+        with on(self.device, self.precision):
+            if snapshot is not None:
+                place, learnt, regions = ([jnp.asarray(a) for a in snapshot[n]] for n in ("place", "learnt", "regions"))
+                self._place, self._learnt = ChainStates(*place), Learnt(learnt[0], Stride(*learnt[1:4]), *learnt[4:])
+                self._regions = DeviceNormals(*regions) if regions else None
+        shapes = [self.points.shape] + ([] if snapshot is None else [self._place.position.shape])
+        if any(shape != (self.count, self.dimension) for shape in shapes):
+            raise ValueError(f"positions have the shapes {shapes}")
+        if self._learnt is not None:
+            self._noted()
 
 
 def _divergences(transitions: npt.NDArray[np.int64], begins: Floats) -> Divergences:

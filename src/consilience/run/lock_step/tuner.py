@@ -6,16 +6,15 @@ by the engine (`chees.learnt`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from consilience.errors import SamplingError
-from consilience.inference.messages import Command, Segment, Window
+from consilience.inference.messages import Command, Segment, Window, draws_by_chain, statistic
 from consilience.inference.tuner import Reason, TuningSetting, Windows
-from consilience.record import Record, replace
+from consilience.record import Record, as_plain, replace
 from consilience.run.lock_step.settings import ChEES
 
 Floats = npt.NDArray[np.float64]
@@ -86,25 +85,25 @@ class ChEESTuner:
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """See `tuner.Tuner`."""
-        setting, own = self.setting, list(windows.values())
-        count = len(own[0].draws)
+        setting, own = self.setting, windows[0]
+        count = len(own.draws)
         self.started = True
         self.done += count
         rests = False
         if count:
-            size, length = own[0].step_size, own[0].snapshot["length"]
-            rates = np.stack([w.statistics[setting.columns.of("acceptance")] for w in own], axis=1)
+            size, length = own.step_size, own.snapshot["length"]
+            rates = statistic(windows, self.arrived, setting.columns.of("acceptance")).T
             self.reports += (TuningWindow(self.done, size, length, float(rates.mean())),)
-            earlier, self.moments = self.moments, self._moments(own, size, length)
+            earlier, self.moments = self.moments, self._moments(windows, size, length)
             rests = earlier is not None and self._at_rest(earlier, self.moments)
         fewest = max(setting.lengths.min_tune, FEWEST_WINDOWS * WINDOW, FEWEST_TRANSITIONS // setting.chains)
         self.finished = self.done >= self.most or (setting.lengths.tune is None and self.done >= fewest and rests)
 
-    def _moments(self, windows: Sequence[Window], size: float, length: float) -> WindowMoments:
-        lp = self.setting.columns.of("log density")
-        draws = np.stack([w.draws for w in windows], axis=1)
-        levels = np.stack([w.statistics[lp] for w in windows], axis=1)
-        values = np.concatenate([draws, levels[..., None]], axis=2)
+    def _moments(self, windows: Mapping[int, Window], size: float, length: float) -> WindowMoments:
+        draws = np.asarray(draws_by_chain(windows, self.arrived)).swapaxes(0, 1)
+        levels = statistic(windows, self.arrived, self.setting.columns.of("log density")).T
+        values = np.empty((*draws.shape[:2], draws.shape[2] + 1))
+        values[..., :-1], values[..., -1] = draws, levels
         return WindowMoments(values.mean(axis=(0, 1)), values.std(axis=(0, 1)), np.log([size, length]))
 
     def _at_rest(self, before: WindowMoments, after: WindowMoments) -> bool:
@@ -136,9 +135,20 @@ class ChEESTuner:
         self.done, self.moments = 0, None
 
     def save(self) -> dict[str, Any]:
-        """See `tuner.Tuner`: what the engine has learnt is on its device, and is not saved."""
-        raise SamplingError("runs of chains in lock step have no checkpoints.")
+        """See `tuner.Tuner`: what the engine has learnt is its own."""
+        return {
+            "target_accept": self.kernel.target_accept,
+            "answers": sorted(self.answers),
+            "reports": [as_plain(report) for report in self.reports],
+            "finished": self.finished,
+            "started": self.started,
+            "done": self.done,
+            "moments": None if self.moments is None else list(self.moments),
+        }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """See `tuner.Tuner`."""
-        raise SamplingError("runs of chains in lock step have no checkpoints.")
+        self.kernel = replace(self.kernel, target_accept=state["target_accept"])
+        self.answers, self.reports = frozenset(state["answers"]), tuple(TuningWindow(**r) for r in state["reports"])
+        self.finished, self.started, self.done = state["finished"], state["started"], state["done"]
+        self.moments = None if state["moments"] is None else WindowMoments(*state["moments"])

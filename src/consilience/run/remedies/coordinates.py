@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
-from consilience.inference.messages import Window
+from consilience.inference.messages import Window, draws_by_chain, statistic
 from consilience.run.remedies.remedy import Look, Restart
 from consilience.run.verdicts import MANY, least_needed
 
@@ -24,7 +24,7 @@ MOST_FIELDS: Final = 4  # times that fields get other coordinates
 SAID_OF_BLOCKS: Final = (
     "a block of variables is nearly normal given the others: tuning again in coordinates that follow these"
 )
-SAID: Final = "partially non-centred coordinates suit the draws better: tuning and sampling again in them"
+SAID: Final = "other coordinates suit the draws better: tuning and sampling again in them"
 
 
 def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
@@ -82,7 +82,7 @@ def reparametrize_early(course: RunCourse, windows: Mapping[int, Window], spent:
         return None
     if spent < LONG * made * len(windows):
         return None
-    if sum(w.statistics[place].sum() for w in windows.values()) < MANY_EARLY * made * len(windows):
+    if statistic(windows, tuple(windows), place).sum() < MANY_EARLY * made * len(windows):
         return None
     return _restart(_successor(course, windows, "all", spent))
 
@@ -103,7 +103,7 @@ def _may_ask_early(course: RunCourse) -> bool:
 
 def _successor(course: RunCourse, windows: Mapping[int, Window], of: Recoordinated, spent: int = 0) -> Leg | None:
     assert course.other_coordinates is not None
-    draws = np.stack([window.draws for window in windows.values()])
+    draws = np.asarray(draws_by_chain(windows, tuple(windows)))
     return course.other_coordinates(draws, of, spent / max(draws.shape[0] * draws.shape[1], 1))
 
 

@@ -58,23 +58,10 @@ def propagated(
 def vectorize_graph(outputs: Node | Sequence[Node], replace: Mapping[Node, Node]) -> Node | list[Node]:
     """The outputs for batches of some of their inputs, under PyTensor's name.
 
-    Parameters
-    ----------
     outputs : ...
-    replace : mapping of TensorVariable to TensorVariable
-        Input or inner expression -> its batched form, with the batch axes in front.
-
-    Returns
-    -------
-    TensorVariable or list of TensorVariable
-        One output or a list, as given. An output has the batch axes of what it depends on, and no others.
-
-    See Also
-    --------
-    vmap : The same for functions.
-
-    Examples
-    --------
+    replace: Input or inner expression -> its batched form, with the batch axes in front.
+    Returns: One output or a list, as given. An output has the batch axes of what it depends on, and no others.
+    See vmap: The same for functions.
     >>> import consilience.tensor as pt
     >>> from consilience.graph import vectorize_graph
     >>> x, rows = pt.dvector("x"), pt.dmatrix("rows")

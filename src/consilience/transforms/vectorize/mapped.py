@@ -36,41 +36,19 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that applies `f` to every position along one axis of its arguments, all at once.
 
-    Parameters
-    ----------
-    f : callable
-        Takes tensors, or tuples, lists and dicts of them, and gives such; it sees its arguments without the axis.
+    f: Takes tensors, or tuples, lists and dicts of them, and gives such; it sees its arguments without the axis.
         Tensors that it uses without taking them are the same for all positions.
-    in_axes : int or sequence of int, default 0
-        The axis of each positional argument, counted from the end if negative; None: the same for all positions. One
-        value serves all arguments; a value in place of a tuple, list or dict serves all its members. Arguments by
-        keyword are mapped over axis 0.
-    out_axes : int or sequence of int, default 0
-        The axis of each result at which the positions stand; None: one value, which must not depend on them.
-    axis_name : str, optional
-        What `psum`, `pmean`, `pmax`, `pmin` and `axis_index` inside `f` call the axis of the positions.
-    axis_size : object, optional
-        Number of positions; needed where no argument is mapped.
-
-    Returns
-    -------
-    callable
-        A function with the arguments of `f`; calls of `vmap` within each other give several axes.
-
-    Raises
-    ------
-    ShapeError
-        For axes that do not exist or are of different lengths.
-    TypeError
-        For axes of another form.
-
-    See Also
-    --------
-    vectorize_graph : The same for a graph.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    in_axes (int or sequence of int): The axis of each positional argument, counted from the end if negative; None: the
+        same for all positions. One value serves all arguments; a value in place of a tuple, list or dict serves all its
+        members. Arguments by keyword are mapped over axis 0.
+    out_axes (int or sequence of int): The axis of each result at which the positions stand; None: one value, which must
+        not depend on them.
+    axis_name: What `psum`, `pmean`, `pmax`, `pmin` and `axis_index` inside `f` call the axis of the positions.
+    axis_size: Number of positions; needed where no argument is mapped.
+    Returns: A function with the arguments of `f`; calls of `vmap` within each other give several axes.
+    Raises ShapeError: For axes that do not exist or are of different lengths.
+    Raises TypeError: For axes of another form.
+    See vectorize_graph: The same for a graph.
     >>> f = pt.vmap(lambda row, shift: row.sum() + shift, in_axes=(0, None))
     >>> f(pt.as_tensor([[1.0, 2.0], [3.0, 4.0]]), 10.0).eval().tolist()
     [13.0, 17.0]

@@ -56,23 +56,10 @@ def psum(x: TensorLike, axis_name: AxisName) -> Node:
 
     Derivatives taken inside the function are those of the sum of all positions' results, as in JAX.
 
-    Parameters
-    ----------
     x, axis_name : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same at all positions.
-
-    See Also
-    --------
-    pmean : Mean over the positions of a named axis.
-    vmap : Names an axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same at all positions.
+    See pmean: Mean over the positions of a named axis.
+    See vmap: Names an axis.
     >>> f = pt.vmap(lambda x: x / pt.psum(x, "i"), axis_name="i")
     >>> f(pt.as_tensor([1.0, 1.0, 2.0])).eval().tolist()
     [0.25, 0.25, 0.5]
@@ -83,22 +70,9 @@ def psum(x: TensorLike, axis_name: AxisName) -> Node:
 def pmean(x: TensorLike, axis_name: AxisName) -> Node:
     """Mean of x over all positions of the named axis, or axes.
 
-    Parameters
-    ----------
     x, axis_name : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same at all positions.
-
-    See Also
-    --------
-    psum : Sum over the positions of a named axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same at all positions.
+    See psum: Sum over the positions of a named axis.
     >>> f = pt.vmap(lambda x: x - pt.pmean(x, "i"), axis_name="i")
     >>> f(pt.as_tensor([1.0, 2.0, 6.0])).eval().tolist()
     [-2.0, -1.0, 3.0]
@@ -112,23 +86,10 @@ def pmean(x: TensorLike, axis_name: AxisName) -> Node:
 def pmax(x: TensorLike, axis_name: AxisName) -> Node:
     """Greatest x of all positions of the named axis, or axes; in derivatives positions that tie share evenly.
 
-    Parameters
-    ----------
     x, axis_name : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same at all positions.
-
-    See Also
-    --------
-    pmin : Least.
-    psum : Sum over the positions of a named axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same at all positions.
+    See pmin: Least.
+    See psum: Sum over the positions of a named axis.
     >>> f = pt.vmap(lambda x: x / pt.pmax(x, "i"), axis_name="i")
     >>> f(pt.as_tensor([1.0, 2.0, 4.0])).eval().tolist()
     [0.25, 0.5, 1.0]
@@ -139,23 +100,10 @@ def pmax(x: TensorLike, axis_name: AxisName) -> Node:
 def pmin(x: TensorLike, axis_name: AxisName) -> Node:
     """Least x of all positions of the named axis, or axes; in derivatives positions that tie share evenly.
 
-    Parameters
-    ----------
     x, axis_name : ...
-
-    Returns
-    -------
-    TensorVariable
-        The same at all positions.
-
-    See Also
-    --------
-    pmax : Greatest of the positions of a named axis.
-    psum : Sum over the positions of a named axis.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    Returns: The same at all positions.
+    See pmax: Greatest of the positions of a named axis.
+    See psum: Sum over the positions of a named axis.
     >>> f = pt.vmap(lambda x: x - pt.pmin(x, "i"), axis_name="i")
     >>> f(pt.as_tensor([1.0, 2.0, 4.0])).eval().tolist()
     [0.0, 1.0, 3.0]
@@ -166,24 +114,10 @@ def pmin(x: TensorLike, axis_name: AxisName) -> Node:
 def axis_index(axis_name: str) -> Node:
     """The number of the position along the named axis, an int64 scalar that counts from 0.
 
-    Parameters
-    ----------
-    axis_name : str
-        Name that `vmap` was given for the axis.
-
-    Returns
-    -------
-    TensorVariable
-        An int64 scalar, of each position its own.
-
-    See Also
-    --------
-    vmap : Names an axis.
-    psum : A sum over it.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    axis_name: Name that `vmap` was given for the axis.
+    Returns: An int64 scalar, of each position its own.
+    See vmap: Names an axis.
+    See psum: A sum over it.
     >>> f = pt.vmap(lambda x: x * pt.axis_index("i"), axis_name="i")
     >>> f(pt.as_tensor([5.0, 5.0, 5.0])).eval().tolist()
     [0.0, 5.0, 10.0]

@@ -38,29 +38,13 @@ def vectorize_function(
 ) -> Callable[..., Any]:
     """A function that applies `function` to every position of the batch axes of its arguments.
 
-    Parameters
-    ----------
-    function : callable
-        Takes tensors of the core ranks, gives one tensor or several.
-    signature : str, optional
-        Core axes as in NumPy's generalised ufuncs; None means that all are scalars. Axes of one name have one length; a
-        number fixes the length. Leading axes broadcast as in NumPy.
-    in_axes, out_axes : int or sequence of int, optional
-        In place of a signature: one batch axis, which stands where these say; as for `vmap`, each being 0 if only the
-        other is given.
-
-    Returns
-    -------
-    callable
-        A function of tensors with leading axes.
-
-    See Also
-    --------
-    vmap : One axis, with a name if wanted.
-
-    Examples
-    --------
-    >>> import consilience.tensor as pt
+    function: Takes tensors of the core ranks, gives one tensor or several.
+    signature: Core axes as in NumPy's generalised ufuncs; None means that all are scalars. Axes of one name have one
+        length; a number fixes the length. Leading axes broadcast as in NumPy.
+    in_axes, out_axes (int or sequence of int): In place of a signature: one batch axis, which stands where these say;
+        as for `vmap`, each being 0 if only the other is given.
+    Returns: A function of tensors with leading axes.
+    See vmap: One axis, with a name if wanted.
     >>> f = pt.vectorize(lambda x: pt.sum(x), signature="(n)->()")
     >>> f([[1.0, 2.0], [3.0, 4.0]]).eval().tolist()
     [3.0, 7.0]

@@ -33,48 +33,26 @@ def to_stablehlo(
 ) -> str | bytes:
     """A module of StableHLO that computes what a model, a function or tensors say.
 
-    Parameters
-    ----------
-    what : Model or Function or TensorVariable or sequence of TensorVariable
-        A model: `@main` of a position on the unconstrained scale, which gives the log density and its gradient, and
+    what: A model: `@main` of a position on the unconstrained scale, which gives the log density and its gradient, and
         `@main_values`, which gives the model's variables on their own scales, with the present data; or what
         `pm.function` gave, of inputs of fixed shapes; or tensors, with their `inputs`. Shared values are written as
         they are now.
-    inputs : TensorVariable or sequence of TensorVariable, default ()
-        Of tensors: leaves of fixed shapes, in the order of the function's arguments.
-    name : str, default 'main'
-        Of the function; `main` is what compilers look for.
-    bytecode : bool, default False
-        Portable bytecode in place of text, made by `jaxlib`: readable for several versions of StableHLO.
-
-    Returns
-    -------
-    str or bytes
-        MLIR's text, or bytes. Functions that StableHLO lacks are those of CHLO, which JAX writes too.
-
-    Raises
-    ------
-    MissingRuleError
-        For an op that has no form in StableHLO, by its name.
-    ShapeError
-        For open lengths.
-    GraphError
-        Where an input is missing.
-    MissingPackageError
-        For bytecode without `jaxlib`.
-
-    See Also
-    --------
-    from_stablehlo : The other way.
-    export : A library in C.
+    inputs: Of tensors: leaves of fixed shapes, in the order of the function's arguments.
+    name: Of the function; `main` is what compilers look for.
+    bytecode: Portable bytecode in place of text, made by `jaxlib`: readable for several versions of StableHLO.
+    Returns: MLIR's text, or bytes. Functions that StableHLO lacks are those of CHLO, which JAX writes too.
+    Raises MissingRuleError: For an op that has no form in StableHLO, by its name.
+    Raises ShapeError: For open lengths.
+    Raises GraphError: Where an input is missing.
+    Raises MissingPackageError: For bytecode without `jaxlib`.
+    See from_stablehlo: The other way.
+    See export: A library in C.
 
     Notes
     -----
     What is an error here has no form there: an index outside its axis takes the nearest element, and NaN comes of a
     matrix that is not positive definite and of parameters outside their range.
 
-    Examples
-    --------
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.tensor("x", dtype="float64", shape=(3,))
     >>> "func.func" in pm.to_stablehlo(pt.exp(x).sum(), [x])

@@ -44,42 +44,20 @@ STABLEHLO: Final = Language(
 def from_stablehlo(text: str | bytes, function: str = "main") -> Callable[..., Any]:
     """A function of a module of StableHLO as a function of tensors.
 
-    Parameters
-    ----------
-    text : str or bytes
-        MLIR's textual form, pretty or generic: `jax.jit(f).lower(*examples).as_text()`,
+    text: MLIR's textual form, pretty or generic: `jax.jit(f).lower(*examples).as_text()`,
         `jax.export.export(jax.jit(f))(*examples).mlir_module()`, what PyTorch/XLA and TensorFlow print. Or portable
         bytecode, which is read by `jaxlib`.
-    function : str, default 'main'
-        Which one of the module's functions.
-
-    Returns
-    -------
-    callable
-        A function of as many tensors or numbers, in order; of several results it gives a tuple. They are
+    function: Which one of the module's functions.
+    Returns: A function of as many tensors or numbers, in order; of several results it gives a tuple. They are
         differentiated, simplified and compiled as all tensors are. Derivatives that an author gave to his function are
         not part of the text.
-
-    Raises
-    ------
-    ParseError
-        For text that is not MLIR.
-    MissingRuleError
-        For an operation that has no translation, with its line.
-    ShapeError
-        For open lengths.
-    MissingPackageError
-        For bytecode without `jaxlib`.
-    GraphError
-        Of the function that is made: for arguments of another number, ShapeError for other shapes, DtypeError for other
-        dtypes.
-
-    See Also
-    --------
-    to_stablehlo : The other way.
-
-    Examples
-    --------
+    Raises ParseError: For text that is not MLIR.
+    Raises MissingRuleError: For an operation that has no translation, with its line.
+    Raises ShapeError: For open lengths.
+    Raises MissingPackageError: For bytecode without `jaxlib`.
+    Raises GraphError: Of the function that is made: for arguments of another number, ShapeError for other shapes,
+        DtypeError for other dtypes.
+    See to_stablehlo: The other way.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.tensor("x", dtype="float64", shape=(3,))
     >>> f = pm.from_stablehlo(pm.to_stablehlo(pt.exp(x).sum(), [x]))

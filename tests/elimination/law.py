@@ -1,0 +1,349 @@
+"""The laws of integrals: densities by quadrature and by algebra, draws by identities that hold for no other density.
+
+In: a model and variables of it. Out: in words what is wrong, or that the integral was refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+import consilience as pm
+from consilience.errors import ModelError
+from consilience.model.integration import check
+from consilience.model.summation import without
+from tests.elimination.generate import Program
+
+Array = npt.NDArray[Any]
+Point = dict[str, Array]
+TOLERANCE: Final = 1e-6
+LOW: Final = 45.0  # below the highest log density, at which quadrature ends
+NODES: Final = {1: 300, 2: 70}
+DRAWS: Final = 400
+DEVIATIONS: Final = 6.5  # of a mean of draws
+
+
+class Wrong(AssertionError):
+    """What a law says does not hold."""
+
+
+class Plain:
+    """The density of a model as it is, compiled once; slopes when they are first asked for."""
+
+    def __init__(self, model: pm.Model) -> None:
+        self.model = model
+        self.logp = model.compile_logp()
+        self.start = model.initial_point()
+        self.keys = {v.name: str(value.name) for v, value in zip(model.free_RVs, model.value_vars, strict=True)}
+
+    @cached_property
+    def slope(self) -> Any:
+        return self.model.compile_dlogp()
+
+
+class Whole:
+    """The plain density at a point of all variables but the block, as a function of the block's coordinates."""
+
+    def __init__(self, plain: Plain, names: Sequence[str], kinds: Mapping[str, str], rest: Point) -> None:
+        self.plain, self.rest, self.names = plain, rest, list(names)
+        self.keys = [plain.keys[name] for name in names]
+        self.shapes = [np.shape(plain.start[key]) for key in self.keys]
+        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in self.shapes)])
+        self.places = [np.arange(a, b) for a, b in itertools.pairwise(ends)]
+        self.size = int(ends[-1])
+        # Sets of coordinates that are integrated together; normal ones are all in the first.
+        self.block = np.arange(0)
+        self.sets: list[Array] = []
+        for name, shape, places in zip(names, self.shapes, self.places, strict=True):
+            if kinds[name] == "normal":
+                self.block = np.concatenate([self.block, places])
+            else:
+                self.sets += list(places.reshape(-1, shape[-1] if kinds[name] == "shares" else 1))
+        sizes = {key: np.size(value) for key, value in plain.start.items() if np.asarray(value).dtype.kind == "f"}
+        begins = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
+        self.inside, self.outside = (
+            np.concatenate([np.arange(0), *(begins[key] + np.arange(sizes[key]) for key in keys)])
+            for keys in (self.keys, [key for key in rest if key in sizes])
+        )
+
+    def point(self, at: Array) -> Point:
+        parts = {k: at[p].reshape(s) for k, p, s in zip(self.keys, self.places, self.shapes, strict=True)}
+        return {**self.rest, **parts}
+
+    def __call__(self, at: Array) -> float:
+        return float(self.plain.logp(self.point(at)))
+
+    def slopes(self, at: Array) -> tuple[Array, Array]:
+        """Along the block, and along all other variables."""
+        found = np.asarray(self.plain.slope(self.point(at)))
+        return found[self.inside], found[self.outside]
+
+    def integral(self) -> float:
+        """The logarithm of the integral over the block: sets of coordinates must be independent of each other."""
+        at = np.full(self.size, -0.2)
+        value = base = self(at)
+        if np.isneginf(base):  # data that are impossible, whatever the block is
+            return base
+        moves = []
+        if len(self.block):
+            moves.append(self.block)
+            value += self._by_algebra(at, base)
+        for own in self.sets:
+            moves.append(own)
+            value += self._by_quadrature(at, own, base)
+        self._are_independent(at, base, moves)
+        return value
+
+    def _are_independent(self, at: Array, base: float, moves: Sequence[Array]) -> None:
+        if len(moves) < 2:
+            return
+        other = at + np.random.default_rng(1).uniform(-0.5, 0.5, self.size)
+        alone = []
+        for own in moves:
+            moved = at.copy()
+            moved[own] = other[own]
+            alone.append(self(moved) - base)
+        if abs(self(other) - base - sum(alone)) > TOLERANCE * (1 + abs(base)):
+            raise Wrong("elements that were integrated one by one act on each other")
+
+    def _by_algebra(self, at: Array, base: float) -> float:
+        own = self.block
+
+        def slope(values: Array) -> Array:
+            moved = at.copy()
+            moved[own] = values
+            return self.slopes(moved)[0][own]
+
+        start = slope(np.zeros(len(own)))
+        precision = -np.array([slope(unit) - start for unit in np.eye(len(own))])
+        there = np.random.default_rng(2).normal(size=len(own)) * 3
+        if np.abs(slope(there) - start + precision @ there).max() > 1e-6 * (1 + np.abs(precision).max() * 10):
+            raise Wrong("a density that is not quadratic was integrated as a normal one")
+        moved = at.copy()
+        moved[own] = np.linalg.solve(precision, start)
+        _, volume = np.linalg.slogdet(precision)
+        return self(moved) - base + len(own) / 2 * np.log(2 * np.pi) - volume / 2
+
+    def _by_quadrature(self, at: Array, own: Array, base: float) -> float:
+        """The trapezoidal rule, whose errors of analytic functions are smaller than any power of the step."""
+
+        def value(values: Array) -> float:
+            moved = at.copy()
+            moved[own] = values
+            return self(moved) - base
+
+        if len(own) == 1:
+            low, high = self._ends(lambda u: value(np.array([u])))
+            axes = [np.linspace(low, high, NODES[1])]
+        else:
+            ends = [self._ends(lambda u, i=i: value(at[own] + u * np.eye(len(own))[i])) for i in range(len(own))]
+            low, high = min(a for a, _ in ends) * 1.6, max(b for _, b in ends) * 1.6
+            axes = [np.linspace(low, high, NODES[2])] * len(own)
+        found = [value(np.array(node)) for node in itertools.product(*axes)]
+        step = np.prod([axis[1] - axis[0] for axis in axes])
+        return float(logsumexp(found) + np.log(step))
+
+    @staticmethod
+    def _ends(value: Callable[[float], float]) -> tuple[float, float]:
+        coarse = np.arange(-30.0, 30.5, 0.5)
+        levels = np.array([value(u) for u in coarse])
+        highest = np.nanmax(levels)
+        ends = []
+        for sign in (-1.0, 1.0):
+            u = float(coarse[np.nanargmax(levels)])
+            while value(u) > highest - LOW and abs(u) < 200:
+                u += sign
+            ends.append(u)
+        return ends[0], ends[1]
+
+
+def unconstrained(values: Array, key: str) -> Array:
+    """Draws (draw, …) of a variable on the line, by the ending of the name that its coordinates have."""
+    if key.endswith("_log__"):
+        return np.log(values)
+    if key.endswith(("_logodds__", "_interval__")):
+        return np.log(values) - np.log1p(-values)
+    if key.endswith("_simplex__"):
+        logs = np.log(values)
+        return logs[..., :-1] - logs.mean(-1, keepdims=True)
+    return values
+
+
+def natural(name: str, values: Array, key: str) -> Array:
+    """What coordinates of the few others are on their own scale."""
+    assert name
+    if key.endswith("_log__"):
+        return np.exp(values)
+    if key.endswith(("_logodds__", "_interval__")):
+        return 1 / (1 + np.exp(-values))
+    if key.endswith("_simplex__"):
+        full = np.concatenate([values, -values.sum(-1, keepdims=True)], -1)
+        return np.exp(full) / np.exp(full).sum(-1, keepdims=True)
+    return values
+
+
+def rest_of(model: pm.Model, rng: np.random.Generator, discrete: Mapping[str, int]) -> Point:
+    """A point of all that is left in a model."""
+    found: Point = {}
+    for key, value in model.initial_point().items():
+        if np.asarray(value).dtype.kind == "f":
+            found[key] = rng.normal(0, 0.4, np.shape(value))
+        elif key in discrete:
+            found[key] = np.asarray(rng.integers(discrete[key]))
+        else:
+            found[key] = np.asarray(value)
+    return found
+
+
+def compare_values(
+    program: Program, plain: Plain, names: Sequence[str], eliminated: pm.Model, density: Any, seed: int
+) -> None:
+    """The integrated density, at two points, between which data change."""
+    rng = np.random.default_rng(seed)
+    for turn in range(2):
+        if turn and program.shared:
+            changed = {n: _other(program.arrays[n], rng) for n in program.shared}
+            pm.set_data(changed, model=plain.model)
+            pm.set_data(changed, model=eliminated)
+        rest = rest_of(eliminated, rng, program.discrete)
+        wanted = Whole(plain, names, program.kinds, rest).integral()
+        found = float(density(rest))
+        if not (found == wanted or abs(found - wanted) <= TOLERANCE * (1 + abs(wanted))):
+            raise Wrong(f"log density {found!r}, by quadrature {wanted!r}" + " after `set_data`" * (turn and bool(program.shared)))
+
+
+def _other(values: Array, rng: np.random.Generator) -> Array:
+    """Data of the same kind and shape, in another order."""
+    flat = np.asarray(values)
+    if not flat.ndim:
+        return flat
+    if flat.dtype.kind == "f" and flat.ndim == 1 and (flat > 0).all():
+        return flat * rng.uniform(0.8, 1.0, flat.shape)
+    return flat[::-1].copy()
+
+
+def compare_draws(program: Program, plain: Plain, names: Sequence[str], eliminated: pm.Model, seed: int) -> None:
+    """Draws of the block given all others, by slopes of the plain density along both.
+
+    For draws x of p(x | t), the mean of d/dt log p(t, x) is d/dt log p(t), that of d/dx log p(t, x) is 0, and that of x_i
+    times its j-th element is -1 where i = j and 0 elsewhere.
+    """
+    rest = rest_of(eliminated, np.random.default_rng(seed), program.discrete)
+    whole = Whole(plain, names, program.kinds, rest)
+    given = {}
+    for variable, value in zip(eliminated.free_RVs, eliminated.value_vars, strict=True):
+        key = str(value.name)
+        own = natural(variable.name, rest[key], key)
+        given[variable.name] = np.broadcast_to(own, (1, DRAWS, *np.shape(own)))
+    drawn = pm.recover_marginals(given, model=eliminated, extend_inferencedata=False, random_seed=seed)
+    columns = []
+    for name, key in zip(whole.names, whole.keys, strict=True):
+        values = unconstrained(np.asarray(drawn[name])[0], key)
+        columns.append(values.reshape(DRAWS, -1))
+    x = np.concatenate(columns, 1)
+    inner, outer = (np.array(part) for part in zip(*(whole.slopes(row) for row in x), strict=True))
+    wanted = np.asarray(eliminated.compile_dlogp()(rest))
+    products = (x - x.mean(0))[:, :, None] * inner[:, None, :]
+    checks = [
+        ("slopes along the others", outer, wanted),
+        ("slopes along the block", inner, np.zeros(x.shape[1])),
+        ("products of the block and its slopes", products.reshape(DRAWS, -1), -np.eye(x.shape[1]).ravel()),
+    ]
+    for what, values, expected in checks:
+        error = values.std(0, ddof=1) / np.sqrt(DRAWS) + 1e-9 * (1 + np.abs(expected))
+        away = np.abs(values.mean(0) - expected) / error
+        # The mean was subtracted: products are off by one part in as many as there are draws.
+        if away.size and not (away - 2 / np.sqrt(DRAWS)).max() < DEVIATIONS:
+            raise Wrong(f"{what} of draws: {values.mean(0)[np.argmax(away)]!r}, not {expected[np.argmax(away)]!r}")
+    for name in eliminated.conditional_deterministics:
+        assert name in drawn
+
+
+def refused(call: Callable[[], Any], names: Sequence[str]) -> Any:
+    """What a call gives; None where it says why it cannot integrate one of the variables."""
+    try:
+        return call()
+    except ModelError as error:
+        if not any(re.search(rf"`{name}`", str(error)) for name in names):
+            raise Wrong(f"a refusal that names no variable: {error}") from error
+        return None
+
+
+def elimination(program: Program, draws: bool) -> str:
+    """What became of the largest part of a program's blocks that is integrated: "refused", or the kinds of integral.
+
+    Raises
+    ------
+    Wrong
+        Where the integral is none.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for names in _parts(tuple(program.kinds)):
+            made = refused(lambda names=names: pm.collapse(program.model(), list(names)), names)
+            if made is None:
+                continue
+            plain, density = Plain(program.model()), made.compile_logp()
+            if program.seed % 2 or program.discrete:
+                compare_doors(program, names, made, density)
+            if draws:
+                compare_draws(program, plain, names, made, program.seed)
+            compare_values(program, plain, names, made, density, program.seed)  # changes data
+            return " and ".join(sorted({program.kinds[name] for name in names}))
+    return "refused"
+
+
+def _parts(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [part for count in range(len(names), 0, -1) for part in itertools.combinations(names, count)]
+
+
+def compare_doors(program: Program, names: Sequence[str], collapsed: pm.Model, density: Any) -> None:
+    """`pm.sample` integrates to the same density; and with discrete variables summed out, to the sum of these."""
+    model = program.model()
+    rng = np.random.default_rng(program.seed)
+    rest = rest_of(collapsed, rng, program.discrete)
+    check(model, names)
+    value = float(without(model, names).compile_logp()(rest))
+    wanted = float(density(rest))
+    if not (value == wanted or abs(value - wanted) <= 1e-9 * (1 + abs(wanted))):
+        raise Wrong(f"`integrate` has a log density of {value!r}, `pm.collapse` of {wanted!r}")
+    for name, count in program.discrete.items():
+        both = [*names, name]
+        summed = refused(lambda both=both: without(model, both), both)
+        summed = summed and refused(lambda summed=summed: (summed, summed.compile_logp())[0], both)
+        if summed is None:
+            continue
+        value = float(summed.compile_logp()({k: v for k, v in rest.items() if k != name}))
+        each = [float(density({**rest, name: np.asarray(k)})) for k in range(count)]
+        if not abs(value - logsumexp(each)) <= TOLERANCE * (1 + abs(value)):
+            raise Wrong(f"with `{name}` summed out {value!r}, the sum over its values is {logsumexp(each)!r}")
+
+
+def failure(program: Program, draws: bool) -> str | None:
+    """What is wrong with a program's integral, in words; None if it is right or refused."""
+    try:
+        elimination(program, draws)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def explained(program: Program, draws: bool) -> str:
+    """What is wrong, and a program with fewer statements that fails in the same way."""
+    wrong = failure(program, draws) or ""
+    for line in reversed(program.lines):
+        less = program.without(line)
+        if line.optional and (failure(less, draws) or "").split(":")[0] == wrong.split(":")[0]:
+            program = less
+    return f"{wrong}\n{program.text()}"
+
+
+__all__ = ["Wrong", "elimination", "explained", "failure"]
