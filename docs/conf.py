@@ -23,6 +23,7 @@ extensions = [
     "building.gallery",
     "building.keywords",
     "building.repository",
+    "building.tables",
 ]
 # No intersphinx: no package on PyPI carries inventories of NumPy, SciPy or xarray, and a build needs no network.
 exclude_patterns = ["_build", "building", "gallery/README.md"]
@@ -42,6 +43,8 @@ html_title = "Consilience"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+html_context = {"default_mode": "auto"}
 html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_copy_source = html_show_sourcelink = False
 html_sidebars = {
@@ -51,7 +54,8 @@ html_sidebars = {
     "understand/**": ["sidebar-nav-bs"],
     "design/**": ["sidebar-nav-bs"],
     "gallery/**": ["sidebar-nav-bs"],
-    "reference/**": ["sidebar-nav-bs"],
+    "reference/*": ["sidebar-nav-bs"],
+    "reference/api/*": ["names-of-subject"],
 }
 html_theme_options = {
     "use_edit_page_button": False,
@@ -65,8 +69,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "pygments_light_style": "tango",
-    "pygments_dark_style": "monokai",
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
     "back_to_top_button": False,
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -226,7 +226,7 @@ def test_a_mode_that_counts_is_kept_to_whatever_is_beside_it() -> None:
     assert second["starting_points"] == pytest.approx(1.0 - first["starting_points"])
     assert set(first["place"]) >= {"x[0]", "x[1]"}
     assert 0.0 < result.regions["unmet"] <= 0.02
-    assert "2 regions, reached from" in result.regions["statement"]
+    assert "2 regions, which drew" in result.regions["statement"]
 
 
 def test_results_tell_of_one_region_and_of_none_that_was_looked_for() -> None:

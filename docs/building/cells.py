@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -34,6 +35,7 @@ NEEDS = re.compile(r"\A---\n.*?^needs: (.*?)$.*?^---$", re.MULTILINE | re.DOTALL
 FOLDERS = {"learn", "do", "understand", "gallery"}
 """Pages that run; design notes tell of their day."""
 SECONDS = 300
+WIDTH = 96  # characters of a message
 
 
 class PageFails(RuntimeError):
@@ -228,4 +230,11 @@ def node_of(output: dict[str, Any]) -> Any:
         return nodes.image(uri=f"/_build/cells/{output['picture']}", alt=output["alt"], classes=["cell-picture"])
     if "html" in output:
         return nodes.raw("", output["html"], format="html")
-    return nodes.literal_block(output["text"], output["text"], language="text", classes=["cell-text"])
+    text = "\n".join(map(wrapped, output["text"].split("\n")))
+    return nodes.literal_block(text, text, language="text", classes=["cell-text"])
+
+
+def wrapped(line: str) -> str:
+    """A line of an output; a message longer than a page is wide has several."""
+    is_message = re.match(r"\w+(Warning|Error): ", line)
+    return textwrap.fill(line, WIDTH, subsequent_indent="    ", break_on_hyphens=False) if is_message else line

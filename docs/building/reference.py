@@ -396,7 +396,12 @@ def parents(app: Any, name: str, template: str, context: dict[str, Any], doctree
         )
         title = short(of_pages()[name].name)
         inner = re.search(r"<ul>\s*<li>.*?(<ul>.*</ul>)\s*</li>\s*</ul>", context.get("toc", ""), re.DOTALL)
-        members = "".join(re.findall(r"<li>(?!.*<ul>)<a .*?</a></li>", inner[1], re.DOTALL)) if inner else ""
+        listed = re.findall(r"<li>(?!.*<ul>)<a .*?</a></li>", inner[1], re.DOTALL) if inner else []
+        members = "".join(row for row in listed if f'href="#{title}"' not in row)
+        context["names_of_subject"] = {
+            "title": above,
+            "rows": [(short(e.name), pathto(p), p == name) for p, e in of_pages().items() if e.subject == above],
+        }
         if sections:
             context["toc"] = (
                 f'<ul><li><a class="reference internal" href="#">{title}</a><ul>{sections}{members}</ul></li></ul>'

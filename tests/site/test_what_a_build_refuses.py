@@ -190,3 +190,51 @@ def test_prose_of_docstrings_becomes_text_not_markup() -> None:
         docstrings.inline("`pm.sample` of *args | x_ and `f(x)`s")
         == r":name:`pm.sample` of \*args \| x\_ and :name:`f(x)`\s"
     )
+
+
+def test_see_also_of_all_names_leads_to_pages() -> None:
+    """Names of ArviZ's packages have theirs elsewhere."""
+    reference = pytest.importorskip("building.reference")
+    assert reference.unlinked() == []
+
+
+def test_names_of_arguments_are_no_links() -> None:
+    """Whatever else is called so."""
+    reference = pytest.importorskip("building.reference")
+    assert {"draws", "step", "model"} <= reference.arguments_of("reference/api/consilience.sample")
+    assert reference.arguments_of("learn/faq") == frozenset()
+
+
+def test_neighbours_of_a_name_are_those_of_its_subject() -> None:
+    """Each but the first has one before it, each but the last one after it, and they agree."""
+    reference = pytest.importorskip("building.reference")
+    neighbours, pages = reference._neighbours(), reference.of_pages()
+    assert set(neighbours) == set(pages)
+    for page, (_, after) in neighbours.items():
+        if after is not None:
+            assert after.subject == pages[page].subject
+            assert neighbours[f"reference/api/{after.page}"][0] is pages[page]
+
+
+def test_heads_of_tables_say_something_or_are_left_out() -> None:
+    """Markdown has a head for every table."""
+    nodes = pytest.importorskip("docutils.nodes")
+    from building import tables
+
+    def table(*cells: str) -> object:
+        row = nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
+        head = nodes.thead("", row)
+        return nodes.table("", nodes.tgroup("", head, nodes.tbody(), cols=len(cells)))
+
+    for cells_, heads, named in ((("", ""), 0, 0), (("", "b"), 1, 1), (("a", "b"), 1, 0)):
+        made = table(*cells_)
+        tables.mended(made)
+        assert len(list(made.findall(nodes.thead))) == heads
+        assert len(list(made.findall(nodes.raw))) == named
+
+
+def test_messages_are_wrapped_and_other_outputs_are_not() -> None:
+    """Tables keep their columns."""
+    long = "word " * 40
+    assert max(map(len, cells.wrapped(f"ConvergenceWarning: {long}").split("\n"))) <= cells.WIDTH
+    assert cells.wrapped(long) == long

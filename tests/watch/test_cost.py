@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
-from consilience.events import Event, Progress
+from consilience.events import Event, Progress, Restarted
 from consilience.inference.columns import Columns
 from consilience.run.listeners import Listeners
 
@@ -53,6 +53,20 @@ def test_reports_of_progress_are_made_for_those_whose_time_has_come() -> None:
         some.tell(progress)
     some.send(made[0])
     assert (len(seldom.told), len(always), len(made)) == (2, 6, 6)
+
+
+def test_progress_is_told_between_events_that_take_long() -> None:
+    """A listener that cannot keep up, as one that writes many draws, hears of progress none the less."""
+    heard: list[Event] = []
+    some = Listeners([heard.append], lambda: None)
+    progress = Progress((), None, 0.0, False)
+    for _ in range(3):
+        some.post(Restarted("again"))
+    some.deliver(lambda: progress)
+    assert [type(event) for event in heard] == [Restarted, Progress] * 3
+    some.post(Restarted("again"))
+    some.deliver()
+    assert type(heard[-1]) is Restarted
 
 
 def test_a_column_of_statistics_is_that_of_their_table() -> None:

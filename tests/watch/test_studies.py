@@ -153,6 +153,7 @@ def test_rows_of_a_study_are_filled_without_reading_draws(study: Path) -> None:
     assert row["check"]["rhat"] > 0
     assert abs(row["began"]["time"] - (study / FITS).stat().st_mtime) < 300
     assert row["study"] == ""
+    assert views.overview(folder.brief("broken"), clock)["began"]["time"] > 1e9
     (study / FITS).with_suffix(study_file.UNDER_WAY).write_text(
         json.dumps({"next": [1.0, "tuning", 4, 0], "old": 1.0, "half": [2.0, "sampling", 4, 60]})
     )

@@ -222,7 +222,7 @@ class _Recipe:
                 tree = self.sampler(model=model, random_seed=seed, **settings)
         else:
             tree = self.sampler(model=model, random_seed=seed, **settings)
-        told = {"status": str(attributes(tree).get("status", "")), **_figures(tree), "time": time.time()}
+        told = {"status": str(attributes(tree).get("status", "")), **_figures(tree)}
         return {"packed": _packed(tree), **told, "seconds": time.perf_counter() - began, "seed": seed}
 
     def _exchange(self, model: Model, row: Mapping[str, Any]) -> None:
@@ -324,9 +324,9 @@ class _ManyFits(Many[Fits]):
 
     def keep(self, number: int, found: Mapping[str, Any]) -> None:
         name = self._names[number]
-        self._under_way.pop(name, None)
+        began = self._under_way.pop(name, None)
         self._recipe.progress.pop(name, None)
-        one = {"name": name, **found}
+        one = {"name": name, "began": began, **found}
         if self.file is not None:
             one["of"] = self._of(name)
             if "packed" in one:

@@ -58,8 +58,9 @@ HEADERS: Final = {
 }
 RAW_HEADERS: Final = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 TICK: Final = 1.0  # seconds between two looks for something new
-QUIET: Final = 10.0  # seconds after which a page is told that nothing is
-SHARE: Final = 0.015  # of the time that answers about what is new may take
+QUIET: Final = 10.0  # seconds after which a page is told that nothing is, or that the run goes on
+PATIENT: Final = 30.0  # seconds after which a change is told whatever earlier answers took
+SHARE: Final = 0.01  # of the time that answers about what is new may take
 REQUEST: Final = 1e-3  # seconds that a request takes besides what is made for it
 PAUSE: Final = 0.5  # seconds after which a server ends, at most
 MOST_PAIRS: Final = 6
@@ -249,20 +250,21 @@ def application(
         name = request.query_params["run"]
 
         async def told() -> AsyncIterator[str]:
-            before, waited, rested, paid = object(), 0.0, -math.inf, spent
+            before, waited, rested, paid, since = object(), 0.0, -math.inf, spent, 0.0
             while not (request.app.state.closing or await request.is_disconnected()):
                 try:
                     now: object = await run_in_threadpool(version, name)
                 except (StorageError, KeyError, OSError):
                     now = None
-                changed = now != before and runs.clock() - rested >= (spent - paid) / SHARE
+                may = runs.clock() - rested >= (spent - paid) / SHARE or since >= PATIENT
+                changed = now != before and may
                 if changed or waited >= QUIET:  # a run of this process that says nothing is none the less alive
                     yield f"event: {'change' if changed else 'alive' if runs.shares else 'quiet'}\ndata: 1\n\n"
                     waited = 0.0
                     if changed:  # else what the last answers took is still owed
-                        before, rested, paid = now, runs.clock(), spent
+                        before, rested, paid, since = now, runs.clock(), spent, 0.0
                 await asyncio.sleep(TICK)
-                waited += TICK
+                waited, since = waited + TICK, since + TICK
 
         return StreamingResponse(told(), media_type="text/event-stream")
 

@@ -97,8 +97,8 @@ class StoredStudy:
         known = {**failed, "sampling_time": told.get("seconds"), "seed": told.get("seed")}
         known |= {name: told.get(name) for name in ("reason", "last_check") if "error" not in told}
         source.attributes = {n: v for n, v in known.items() if v is not None} | dict(source.attributes)
-        if "time" in told:  # when it was done
-            source.records = [{"kind": "began", "time": float(told["time"]) - float(told.get("seconds") or 0.0)}]
+        if told.get("began"):
+            source.records = [{"kind": "began", "time": float(told["began"])}]
         if not whole:
             source.chains, source.draws = int(told.get("chains", 0)), int(told.get("draws", 0))
             source.diverged = source.draws, int(told.get("divergences", 0))

@@ -87,7 +87,7 @@ def default_transform(rv: Node) -> Transform | None:
 
     rv : ...
     Returns (Transform or None): None for variables that need none.
-    See sampled_transform: The one that samplers use.
+    See support_of: The values that a variable can have, which the transform maps to the real line.
     >>> import consilience as pm
     >>> import consilience.distributions.transforms as tr
     >>> type(tr.default_transform(pm.Exponential.dist(1.0))).__name__

@@ -24,39 +24,39 @@ def statement(
     """
     if not ascents:
         return (
-            f"Separate modes were not looked for: the log density has {linkage.positions.shape[1]} coordinates, and "
-            "optimizing over so many takes too long."
+            f"Separate regions were not looked for: the log density has {linkage.positions.shape[1]} coordinates, and "
+            "ascents of so many take too long."
         )
     if not found:
         return (
-            f"Separate modes were not found: none of {ascents} starting points had a finite log density, nor did "
-            "points closer to the starting position."
+            f"Separate regions were not found: none of {ascents} starting points had a finite log density, "
+            "nor had points nearer to the position they lie around."
         )
     several = len(found) > 1
-    ended = f"{ascents} searches for modes ended in {len(found)} region{'s' if several else ''}"
+    ended = f"{ascents} ascents ended in {len(found)} region{'s' if several else ''}"
     hits = np.array([region.hits for region in found])
     sentences = []
     if several and (drawn := hits.sum()):
-        ended += f", reached from {_listed(hits / drawn)} of the starting points"
+        ended += f", which drew {_listed(hits / drawn)} of the starting points"
     shares = [region.share for region in found if region.substantial]
-    sentences.append(f"{ended}; they hold {_listed(shares)} of the probability." if len(shares) > 1 else f"{ended}.")
+    sentences.append(f"{ended}; {_listed(shares)} of the mass." if len(shares) > 1 else f"{ended}.")
     known = [region for region in found if np.isfinite(region.share)]
     if np.ptp(linkage.logps) == 0.0:
-        sentences.append("The log density is the same wherever they ended, so it may be flat.")
+        sentences.append("The log density is the same at all their ends: it may be flat.")
     elif not known and (several or len(found[0].mode) == len(found[0].block)):
         sentences.append(
-            "No mode with a definite curvature was found. All searches began around the starting position, and no "
-            "mass is known."
+            "No mode with a definite curvature was found, so that all of them began around the starting position "
+            "and no mass is known."
         )
     elif several and len(known) < len(found):
         sentences.append(
-            f"The mass of {len(found) - len(known)} is unknown, because the searches there did not converge or the "
+            f"The mass of {len(found) - len(known)} is unknown, for there the ascents did not converge or the "
             "curvature is not definite."
         )
     if rarest < CLAIMED:
         sentences.append(
-            f"With 95 % confidence, less than {100.0 * rarest:.2g} % of such starting points lead to a region that "
-            "was missed. Narrow regions in many dimensions attract few starting points, whatever their mass."
+            f"With 95 % probability, less than {100.0 * rarest:.2g} % of such starting points lead to regions that "
+            "were not met; to narrow regions in many dimensions fewer lead, whatever their mass."
         )
     if not complete:
         sentences.append(f"The budget of {budget} evaluations did not allow all comparisons.")

@@ -43,11 +43,12 @@ export async function trace(run, element, group = "posterior") {
   return about;
 }
 
-export function follow(run, changed, lost, quiet) {
+export function follow(run, changed, lost, quiet, alive) {
   if (embedded) return () => {};
   const events = new EventSource(address("events", { run }));
   events.addEventListener("change", changed);
   events.addEventListener("quiet", quiet);
+  events.addEventListener("alive", alive);
   events.addEventListener("open", () => lost(false));
   events.addEventListener("error", () => lost(true));
   return () => events.close();

@@ -67,7 +67,12 @@ export class RunPage {
     const said = (gone) => { this.part.news.textContent = gone ? "The server does not answer. The page shows what it sent last." : ""; };
     // A run from which nothing comes may be stale by now.
     const quiet = () => { said(false); if (LIVE.includes(this.run?.status)) this.refresh(); };
-    this.stop = follow(this.name, () => this.refresh(), said, quiet);
+    // The run has computed too little since to afford more than its state.
+    const alive = async () => {
+      if (this.busy || document.hidden) return;
+      try { this.run = await ask("run", { run: this.name }); this.show(); } catch (error) { this.part.news.textContent = error.message; }
+    };
+    this.stop = follow(this.name, () => this.refresh(), said, quiet, alive);
   }
 
   async refresh(atOnce = false) {
