@@ -313,12 +313,12 @@ class LockStepEngine(Engine):
 
     def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
         """See `run.engine.Engine`: one state of all chains."""
+        points: dict[str, Any] = {"points": self.points}
         snapshot = None
         if self._place is not None:
             parts = {"place": self._place, "learnt": self._learnt, "regions": self._regions}
             snapshot = {name: [np.asarray(leaf) for leaf in jax.tree.leaves(part)] for name, part in parts.items()}
         own = {"transitions": self._transitions, "steps": self._steps, "seconds": self._spent, "target": self._target}
-        points = {"points": self.points}
         return [{"chains": self.count, **own, "origin": points, "snapshot": snapshot and {**points, **snapshot}}]
 
     def load(self, state: list[dict[str, Any]]) -> None:
