@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -54,6 +55,8 @@ ARGUMENTS: dict[str, tuple[Any, Any, bool]] = {
     "a subclass": (ROW.view(Own), 2.0, False),
     "another length": (np.arange(7.0), 2.0, False),
     "nothing": (np.zeros(0), 2.0, False),
+    "one number again and again": (np.broadcast_to(np.float64(3.0), 4), 2.0, False),
+    "half precision": (ROW.astype(np.float16), 2.0, False),
 }
 
 
@@ -162,6 +165,65 @@ def test_threads_call_one_function_with_arrays_of_two_lengths() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, [5, 5, 6, 6]))
+
+
+def test_results_are_arguments_of_the_next_call_and_stay_what_they_were() -> None:
+    """Results may be given back, several times at once, and changed between calls."""
+    f = often(function([x], [x + 1.0, x * 2.0]), ROW)
+    one, two = f(ROW)
+    for step in range(1, 50):
+        before = one.copy(), two.copy()
+        next_one, next_two = f(one)
+        np.testing.assert_array_equal(one, before[0])
+        np.testing.assert_array_equal(two, before[1])
+        np.testing.assert_array_equal(next_one, ROW + 1.0 + step)
+        np.testing.assert_array_equal(next_two, 2.0 * before[0])
+        two[:] = -1.0  # is nobody's but the caller's
+        one, two = next_one, next_two
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals by timers")
+def test_a_call_that_is_interrupted_leaves_a_function_that_works() -> None:
+    f = often(function([x], pt.sum(pt.exp(x))), ROW)
+    row, seen = ROW.copy(), 0
+    count = sys.getrefcount(row)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(20):
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            try:
+                while True:
+                    f(row)
+            except KeyboardInterrupt:
+                seen += 1
+            assert float(f(row)) == pytest.approx(np.exp(ROW).sum(), rel=1e-15)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert seen == 20
+    assert sys.getrefcount(row) == count
+
+
+def test_trusted_arguments_that_are_wrong_are_refused_and_not_read_beyond() -> None:
+    """`trust_input` is taken, and changes nothing: the look at arguments costs next to nothing."""
+    f = often(function([x], pt.sum(x), trust_input=True), ROW)
+    for wrong in (
+        ROW[:, None],
+        "text",
+        None,
+        ROW.astype(complex),
+        np.array([object()] * 4),
+        ROW > 1.0,
+        np.ma.masked_array(ROW),
+    ):
+        with pytest.raises((TypeError, ValueError, DtypeError, ShapeError)):
+            f(wrong)
+    assert float(f(np.arange(9.0))) == 36.0
+    assert float(f(ROW)) == 6.0
 
 
 def test_large_results_and_much_scratch_go_the_usual_way() -> None:

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 import consilience.tensor as pt
 from consilience.errors import OutOfBoundsError
-from consilience.ir import Node, constant, tensor_input
-from consilience.ops import Iota, as_tensor
+from consilience.ir import Node, constant, tensor_input, topological
+from consilience.lower.specialise import specialise
+from consilience.ops import Concatenate, Iota, apply, as_tensor
 from consilience.ops.index import index_inc, index_set
-from tests.backends.agreement import Array, inputs_like, run_llvm, run_reference
+from consilience.ops.shape import concatenate
+from consilience.rewrite.rules import joins_of_parts_read
+from tests.backends.agreement import Array, inputs_like, lengths_of, run_llvm, run_reference
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
 Shape = tuple[int, ...]
@@ -252,3 +255,28 @@ def test_gather_of_a_constant_and_of_an_index_range() -> None:
     ]
     wanted = [filled((4,))[index] * 2.0, numbers[index] + 1.0, index + 1, 2 + 2 * index, 3 - index]
     on_all_backends([filled((4,)), index], outputs, [x, i], wanted)
+
+
+@given(
+    lengths=st.lists(st.integers(0, 6), min_size=2, max_size=4),
+    taken=slices(12) | st.integers(-3, 3),
+    seed=st.integers(0, 2**32 - 1),
+)
+@EXAMPLES
+def test_of_joins_whose_lengths_come_with_the_call_only_what_is_read_is_made(
+    lengths: list[int], taken: Any, seed: int
+) -> None:
+    """The values are NumPy's; where one part is read there is no join in the program."""
+    arrays = [np.random.default_rng(seed).standard_normal(n) for n in lengths]
+    parts = [tensor_input("float64", [None], f"x{k}") for k in range(len(lengths))]
+    outputs = [concatenate([apply("exp", part) for part in parts], 0)[taken]]
+    whole = np.concatenate([np.exp(own) for own in arrays])
+    if isinstance(taken, int) and not -len(whole) <= taken < len(whole):
+        with pytest.raises(OutOfBoundsError):
+            run_llvm(parts, outputs, arrays)
+        return
+    np.testing.assert_allclose(run_llvm(parts, outputs, arrays)[0], whole[taken], rtol=1e-14)
+    static = joins_of_parts_read(specialise(outputs, lengths_of(parts, arrays))[0])
+    read = np.unique(np.repeat(np.arange(len(lengths)), lengths)[taken])
+    if len(read) == 1 and (isinstance(taken, int) or taken.step in (None, 1)) and np.size(whole[taken]) < len(whole):
+        assert not any(isinstance(node.op, Concatenate) for node in topological(static))

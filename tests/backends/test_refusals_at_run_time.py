@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import consilience as pm
 import consilience.tensor as pt
+from consilience.backends import llvm, reference
 from consilience.backends.function import function
-from consilience.errors import DtypeError, GraphError, OutOfBoundsError, ShapeError
+from consilience.errors import DtypeError, GraphError, OutOfBoundsError, ParameterError, ShapeError
 from consilience.ir import Node
+from consilience.raise_op import Assert
+from consilience.rewrite.rules import simplify
 
 MODES = pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
 
@@ -53,6 +57,35 @@ def test_positions_outside_their_axis_are_refused(name: str, mode: str) -> None:
     assert np.isfinite(f(TABLE, inside)).all()
     with pytest.raises(OutOfBoundsError, match=f"is out of bounds for .*{axis}"):
         f(TABLE, position)
+
+
+# What data get wrong otherwise: the graph of a table, and the table.
+REQUIRED: dict[str, tuple[Callable[[Node], Any], Any]] = {
+    "asserted": (lambda x: Assert("x must be positive")(x, x > 0.0), -TABLE),
+    "asserted of a part": (lambda x: Assert("no")(pt.exp(x), pt.all(x[0] > 5.0)), TABLE),
+    "a scale": (lambda x: pm.logp(pm.Normal.dist(0.0, x), 1.0), TABLE - 5.0),
+    "a probability": (lambda x: pm.logp(pm.Bernoulli.dist(p=x[0]), 1), TABLE),
+}
+
+
+@pytest.mark.parametrize("name", [*INDEXED, *REQUIRED])
+def test_what_data_get_wrong_is_said_as_it_is_of_arguments(name: str) -> None:
+    """Data are bound before calls, and what depends on them alone is computed then: the words are the reference's."""
+    x, y = pt.tensor("x", dtype="float64", shape=(3, 4)), pt.scalar("y")
+    data, values = [x], [TABLE]
+    if name in INDEXED:
+        build, position, _ = INDEXED[name]
+        i = pt.tensor("i", dtype="int64", shape=np.shape(position))
+        result, data, values = build(x, i), [x, i], [TABLE, np.asarray(position)]
+    else:
+        required, table = REQUIRED[name]
+        result, values = required(x), [table]
+    (output,) = simplify([pt.sum(result) * y])
+    with pytest.raises((OutOfBoundsError, ParameterError, AssertionError)) as expected:
+        reference.evaluate([output], {**dict(zip(data, values, strict=True)), y: np.asarray(1.0)})
+    with pytest.raises(type(expected.value)) as found:
+        llvm.compile([y], [output], {}, data).bind(values)
+    assert str(found.value) == str(expected.value)
 
 
 @MODES

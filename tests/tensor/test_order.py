@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -90,6 +91,23 @@ def test_few_places_of_a_sorted_axis_are_selected(data: st.DataObject) -> None:
     x = pt.vector("x", shape=(length,))
     found = pt.function([x], pt.sort(x)[np.array(places)])(array)
     np.testing.assert_array_equal(found, np.sort(array)[places])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint64", "int8", "bool"])
+def test_the_first_and_the_last_of_sorted_lines_are_those_of_sorting(dtype: str) -> None:
+    """NaN comes last: it is the first of lines of nothing else alone."""
+    special = [np.nan, np.inf, -np.inf, 0.0, -1.5]
+    numbers = special if dtype.startswith("float") else [0, 1, 127]
+    rng = np.random.default_rng(0)
+    x = pt.tensor("x", dtype=dtype, shape=(None, None))
+    f = pt.function([x], [pt.sort(x, 1)[:, 0], pt.sort(x, 1)[:, -1], pt.sort(x, 0)[0], pt.sort(x, 1)[0, 0]])
+    for rows, length in itertools.product((1, 3), (1, 2, 7, 40)):
+        for few in (1, 2, len(numbers)):
+            array = rng.choice(np.array(numbers[:few]), (rows, length)).astype(dtype)
+            lines = np.sort(array, 1)
+            wanted = lines[:, 0], lines[:, -1], np.sort(array, 0)[0], lines[0, 0]
+            for one, other in zip(f(array), wanted, strict=True):
+                np.testing.assert_array_equal(one, other)
 
 
 METHODS = (

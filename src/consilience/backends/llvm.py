@@ -72,6 +72,7 @@ from consilience.ops.python_call import PythonCall, checked, lengths_of_results,
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import stack
 from consilience.planning import Forced, choosing, planned
+from consilience.rewrite.rules import joins_of_parts_read
 from consilience.rewrite.rules.loops import tidy_loops
 from consilience.transforms.complex_pairs import is_complex
 
@@ -587,6 +588,8 @@ def compile(
     with without_sources():
         results, memo = specialise([*outputs, *inputs, *data], lengths)
         results = settled(results[: len(outputs)])
+        if lengths:
+            results = joins_of_parts_read(results)
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
     choice = choosing.get()
     if choice is not True:

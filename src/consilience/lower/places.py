@@ -5,9 +5,11 @@ A node in, a node of equal value out.
 
 from __future__ import annotations
 
+import numpy as np
+
 from consilience.ir import FLOATS, Node, constant
 from consilience.lower.primitives import SelectedElements, SelectedRun
-from consilience.ops import ArgReduce, ArgSort, Index, SearchSorted, Sort, apply, cast
+from consilience.ops import ArgReduce, ArgSort, Index, Reduce, SearchSorted, Sort, apply, cast
 from consilience.ops.index import FULL, At, Gather, SliceIndex
 from consilience.ops.shape import reshape, squeeze, transpose
 
@@ -44,6 +46,16 @@ def _in_words(node: Node) -> Node:
     return Node(node.op, *operands)
 
 
+def _first_in_order(x: Node) -> Node:
+    """The first of each sorted line of the last axis: the least number, and NaN only of lines of nothing else."""
+    axis = (x.ndim - 1,)
+    if x.dtype not in FLOATS:
+        return Node(Reduce("min", axis), x)
+    missing = apply("isnan", x)
+    least = Node(Reduce("min", axis), apply("where", missing, constant(np.inf, x.dtype), x))
+    return apply("where", Node(Reduce("all", axis), missing), constant(np.nan, x.dtype), least)
+
+
 def _selected(node: Node, op: Index) -> Node:
     """Few places of a sorted last axis are found without sorting."""
     source, *arrays = node.inputs
@@ -55,6 +67,8 @@ def _selected(node: Node, op: Index) -> Node:
     x = source.inputs[0]
     if any(entry != FULL for entry in lead):
         x = Node(Index((*lead, FULL)), x)
+    if isinstance(last, At) and last.position == 0 and x.dtype != "bool" and source.static_shape[-1] != 0:
+        return _first_in_order(x)
     if isinstance(last, At):
         positions = constant([last.position], "int64")
         return squeeze(Node(SelectedElements(), x, positions), -1)

@@ -133,7 +133,7 @@ class Attempt:
     def take(self, windows: Mapping[int, Window]) -> None:
         """Take in the windows of a segment."""
         self.started = True
-        lost = [c for c in self.chains if c not in windows]
+        lost = sorted(set(self.chains).difference(windows))
         if lost:
             self._leave_out(lost)
         kept = self._kept(windows, self.count)

@@ -184,7 +184,8 @@ class RunCourse:
         `copies`: chains that went on from where another was.
         """
         self.copies = copies
-        self.living = tuple(c for c in self.living if c in windows)
+        there = set(windows)
+        self.living = tuple(c for c in self.living if c in there)
         stage = self.stage
         self.last_attempt, self.last_sampled = len(self.restarts), isinstance(stage, Attempt)
         self._spend(windows)

@@ -414,7 +414,7 @@ class Run:
         stored = None
         if attempt is not None and attempt.on_disk is not None and chains == tuple(range(engine.chains.count)):
             stored = attempt.on_disk.all(sum(len(some[chains[0]].draws) for some in windows))
-        tuning = [some for some in course.tuning_windows if all(c in some for c in chains)]
+        tuning = [some for some in course.tuning_windows if set(chains).issubset(some)]
         plain = windows if stored is None else [without_draws(some) for some in windows]
         draws, table = of_all_chains(plain, chains, dimension, len(columns.types), last)
         warm, warm_table = of_all_chains(tuning, chains, dimension, len(columns.types), last)

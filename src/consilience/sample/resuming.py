@@ -99,8 +99,7 @@ def resume(
         raise SamplingError(f"the run in {str(path)!r} is one of `pm.sample_smc`; go on with it by `pm.smc.resume`.")
     with checkpoints.understood(path):
         plan = _with_store(plan_from(saved["options"], about), store, path)
-        lock_step = saved.get("lock_step")
-        kernel = None if lock_step else kernel_from(saved["kernel"])
+        kernel = None if "lock_step" in saved else kernel_from(saved["kernel"])
         moved = rewritten(owner, plan.coordinates)
     density, compile_seconds = compiled(moved)
     if executor is not None:
@@ -117,7 +116,7 @@ def resume(
                 f"the run in {str(path)!r} has its chains in lock step on one device; leave out `threads_per_chain` "
                 "and `executor`."
             )
-        mover = resumed(lock_step, chains, seed, path)
+        mover = resumed(saved["lock_step"], chains, seed, path)
     else:
         written = owner if set(plan.coordinates.marginalized) - density.integrated.keys() else None
         mover = OnThreads(kernel, seed, cores, threads_per_chain, written, executor)

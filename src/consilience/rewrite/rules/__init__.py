@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from consilience.ir import Node, TensorType, is_leaf, tensor_input
+from consilience.ir import Node, TensorType, is_leaf, tensor_input, topological
 from consilience.ir.traversal import substitute
+from consilience.ops import Concatenate, Index
 from consilience.rewrite.engine import Rewriting, Step
 from consilience.rewrite.explain import Explanation, explain_steps
-from consilience.rewrite.facts import assume
+from consilience.rewrite.facts import Facts, assume
 from consilience.rewrite.rule import Rule, RuleTable
 from consilience.rewrite.rules import (
     algebra,
@@ -58,6 +59,8 @@ ALWAYS = RuleTable(
 # For graphs of which no derivative is taken any more.
 DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient, shape.altered_gradient, shape.call_written_out))
 
+_INDICES = RuleTable(index.RULES)
+
 # Runs after the first; one is enough unless a reader of a shared value has vanished.
 FURTHER_RUNS = 3
 
@@ -73,6 +76,19 @@ def simplify(
     """Equal outputs in the normal form of the ALWAYS rules."""
     table = DIFFERENTIATED if differentiated else ALWAYS
     return _run(list(outputs), list(keep), table.without(exclude), strict)[0]
+
+
+def joins_of_parts_read(outputs: Sequence[Node]) -> list[Node]:
+    """Equal outputs at known lengths: of joins that are indexed only the parts that are read.
+
+    Which parts these are was open while lengths were symbols.
+    """
+    facts = Facts()
+    for node in topological(outputs):
+        joined = isinstance(node.op, Index) and isinstance(node.inputs[0].op, Concatenate)
+        if joined and index.index_of_join.apply(node, facts) is not None:
+            return Rewriting(_INDICES)(list(outputs))
+    return list(outputs)
 
 
 def explain(outputs: Sequence[Node], *, keep: Iterable[Node] = (), exclude: Iterable[str] = ()) -> list[Explanation]:

@@ -162,7 +162,8 @@ class LockStepEngine(Engine):
             )
         )
         self.points = points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)]
-        self.seed, self.climb, self.folded = seed, climb, folded
+        self.climb, self.folded = climb, folded
+        self._halves = np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32 & 0xFFFFFFFF)
         with on(self.device, precision):
             self._regions = None if regions is None else on_device(regions, precision)
         self._place: Any = None  # of the chains, on the device
@@ -227,9 +228,9 @@ class LockStepEngine(Engine):
         """Evaluate the starting points, uphill of those given if that is wanted."""
         distinct, back = np.unique(self.points, axis=0, return_inverse=True)
         points = jnp.asarray(distinct, self.precision)
-        self._check_start(self.program.at(points), back)
         if self.climb:
-            points = self.program.climbed(points)
+            given, points = self.program.climbed(points)
+            self._check_start(given, back)
             self._steps += 2 * CLIMBING_STEPS * len(distinct) // self.count
         self._place = self.program.at(points[back.reshape(-1)])
         self._check_start(self._place, np.arange(self.count))
@@ -270,7 +271,7 @@ class LockStepEngine(Engine):
         jitter = jnp.asarray(halton(first, program.most), self.precision)
         learning, target = self._target is not None, self._target or 0.0
         self._place, self._learnt, rows = program.advanced(
-            learning, self._place, self._learnt, _key(self.seed), first, jitter, count, target, self._regions
+            learning, self._place, self._learnt, self._halves, first, jitter, count, target, self._regions
         )
         self._transitions += count
         found = {name: np.asarray(values)[:count] for name, values in rows.items()}
@@ -313,12 +314,12 @@ class LockStepEngine(Engine):
 
     def save(self, living: Sequence[int]) -> list[dict[str, Any]]:
         """See `run.engine.Engine`: one state of all chains."""
+        points: dict[str, Any] = {"points": self.points}
         snapshot = None
         if self._place is not None:
             parts = {"place": self._place, "learnt": self._learnt, "regions": self._regions}
             snapshot = {name: [np.asarray(leaf) for leaf in jax.tree.leaves(part)] for name, part in parts.items()}
         own = {"transitions": self._transitions, "steps": self._steps, "seconds": self._spent, "target": self._target}
-        points = {"points": self.points}
         return [{"chains": self.count, **own, "origin": points, "snapshot": snapshot and {**points, **snapshot}}]
 
     def load(self, state: list[dict[str, Any]]) -> None:
@@ -342,9 +343,3 @@ class LockStepEngine(Engine):
 def _divergences(transitions: npt.NDArray[np.int64], begins: Floats) -> Divergences:
     """Those of one chain: where their trajectories began; where they ended is not kept."""
     return Divergences(transitions, begins[transitions], np.full((len(transitions), begins.shape[1]), np.nan))
-
-
-def _key(seed: int) -> Any:
-    """A key of JAX's counter-based generator from all 64 bits of the seed."""
-    low, high = seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF
-    return jax.random.fold_in(jax.random.key(low, impl="threefry2x32"), high)

@@ -42,7 +42,7 @@ class LockStepProgram:
         tuning: Array,
         chains: ChainStates,
         known: Learnt,
-        key: Array,
+        seed: tuple[Array, Array],
         first: Array,
         jitter: Array,
         count: Array,
@@ -51,11 +51,11 @@ class LockStepProgram:
     ) -> tuple[ChainStates, Learnt, dict[str, Array]]:
         """`count` transitions from number `first` on; rows of draws (transition, chain, coordinate) and statistics.
 
-        `tuning`: whether chains learn from them. `jitter`: shares of the trajectory length (`most`,). `target`:
-        harmonic mean of acceptance probabilities that is tuned for. `regions`: between whose normals chains jump before
-        each transition; None: they do not.
+        `seed`: its two halves, lower and upper. `tuning`: whether chains learn from them. `jitter`: shares of the
+        trajectory length (`most`,). `target`: harmonic mean of acceptance probabilities that is tuned for. `regions`:
+        between whose normals chains jump before each transition; None: they do not.
         """
-        shape = (self.most, len(chains.level))
+        shape, key = (self.most, len(chains.level)), key_of(*seed)
         kinds = {
             name: {"bool": bool, "int64": int}.get(kind, chains.level.dtype) for name, kind in COLUMNS.types.items()
         }
@@ -92,15 +92,20 @@ class LockStepProgram:
         return found
 
 
-def climbed(logp: Density, points: Array) -> Array:
-    """Points (point, coordinate) moved uphill by Adam, from each to the first whose density is typical.
+def key_of(low: Array, high: Array) -> Array:
+    """A key of JAX's counter-based generator from both halves of a seed of 64 bits."""
+    return jax.random.fold_in(jax.random.key(low, impl="threefry2x32"), high)
+
+
+def climbed(logp: Density, points: Array) -> tuple[ChainStates, Array]:
+    """States at points (point, coordinate), and these moved uphill by Adam, each to the first of typical density.
 
     That is half the dimension below the highest log density on the way, as on average in a normal distribution: modes
     and the necks of funnels lie beyond.
 
     Source: Kingma, Ba (2015), Adam: a method for stochastic optimization.
     """
-    dimension = points.shape[1]
+    dimension, begin = points.shape[1], at(logp, points)
 
     def climb(goal: Array) -> tuple[Array, Array]:
         """The points where the goal was reached, or the last, and the highest log densities (point,)."""
@@ -120,13 +125,16 @@ def climbed(logp: Density, points: Array) -> Array:
             )
             return chains, mean, squares, jnp.maximum(highest, chains.level)
 
-        begin = at(logp, points)
         state = (begin, jnp.zeros_like(points), jnp.zeros_like(points), begin.level)
         chains, _, _, highest = jax.lax.fori_loop(0, CLIMBING_STEPS, step, state)
         return chains.position, highest
 
-    highest = climb(jnp.full(len(points), jnp.inf, points.dtype))[1]
-    return climb(highest - 0.5 * dimension)[0]
+    def towards(_: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        position, highest = climb(state[0])
+        return highest - 0.5 * dimension, position
+
+    # To the top, and then again to the first typical point: one loop, whose body is compiled once.
+    return begin, jax.lax.fori_loop(0, 2, towards, (jnp.full(len(points), jnp.inf, points.dtype), points))[1]
 
 
 def halton(first: int, count: int) -> npt.NDArray[np.float64]:
