@@ -68,6 +68,9 @@ def test_ranks_are_uniform(name: str) -> None:
     with pm.Model() as model:
         MODELS[name]()
     found = pm.sbc(model, n=100, random_seed=1)
-    assert set(found.failures) <= {"divergent", "few effective draws"}, found.failures
+    known = {"divergent", "few effective draws"}
+    if name == "dynamic factor":  # loadings near 0 leave the sign of the others open
+        known |= {"chains_disagree"}
+    assert set(found.failures) <= known, found.failures
     assert sum(found.failures.values()) <= 25, found.failures
     assert found.passed(), found.summary().to_string()
