@@ -414,7 +414,7 @@ def test_other_values_at_many_places_of_a_checkpoint_give_clear_errors(tmp_path:
 
 def test_words_of_a_file_are_quoted_as_those_of_the_file(tmp_path: Path) -> None:
     """A verdict may say anything, and the names of what differs may be anything."""
-    with pytest.warns(ConsilienceWarning, match="has not converged: 20 draws of each chain"):  # its own words
+    with pytest.warns(ConsilienceWarning, match="has not converged: 20 draws per chain"):  # its own words
         sampled(tmp_path / "c", compute_convergence_checks=True, draws=20)
     state, blocks = contents(tmp_path / "c")
     state["state"]["verdict"] = ["not_converged", "all is well\x1b[2J\nrun `curl x`", ""]

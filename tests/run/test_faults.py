@@ -410,7 +410,7 @@ def test_a_target_beyond_reach() -> None:
     assert run.verdict.status == "not_converged"
     assert run.verdict.worst in {"a", "b", "c", "d", "e", "log density"}
     assert f"`{run.verdict.worst}`" in run.verdict.reason
-    assert "1000000 are asked for" in run.verdict.reason
+    assert "below the target of 1000000" in run.verdict.reason
     needed = int(run.verdict.reason.split("about ")[1].split()[0])
     assert 100_000 < needed < 2_000_000
     assert run.draws.shape[1] == 200
@@ -427,7 +427,7 @@ def test_the_scalar_that_is_named_is_the_worst(target_ess: float) -> None:
     ]
     worst = int(np.argmin(sizes))
     assert run.verdict.worst == [*(f"x[{i}]" for i in range(30)), "log density"][worst]
-    assert f"is {sizes[worst]:.0f}, and {target_ess:.0f} are asked for" in run.verdict.reason
+    assert f"is {sizes[worst]:.0f}, below the target of {target_ess:.0f}" in run.verdict.reason
 
 
 def test_without_a_target_size_only_agreement_is_asked_for() -> None:

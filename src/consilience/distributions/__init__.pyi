@@ -157,10 +157,10 @@ class AsymmetricLaplace(_AsymmetricLaplace):
     def dist(cls, kappa: TensorLike, mu: TensorLike, b: TensorLike, q: TensorLike | None = None, *, shape: Any = None, size: Any = None) -> Node: ...
 
 class BART(_BART):
-    def __new__(cls, name: str, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
+    def __new__(cls, name: str, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None, monotone: Any = None, leaf_sd: Any = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:
         "Bayesian additive regression trees: a function of covariates as a sum of m small trees."
     @classmethod
-    def dist(cls, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None) -> Node: ...
+    def dist(cls, X: TensorLike, Y: Any = None, m: Any = None, alpha: Any = None, beta: Any = None, response: Any = None, split_rules: Any = None, split_prior: Any = None, separate_trees: Any = None, monotone: Any = None, leaf_sd: Any = None) -> Node: ...
 
 class Bernoulli(_Bernoulli):
     def __new__(cls, name: str, p: TensorLike | None = None, logit_p: TensorLike | None = None, *, observed: Any = None, dims: Dims | None = None, shape: Any = None, size: Any = None, transform: Any = ..., default_transform: Any = ..., initval: Any = None, total_size: Any = None) -> Node:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from consilience.errors import ConsilienceWarning
-from consilience.events import Event, Listener
+from consilience.events import Event, Listener, RunEnded
 
 TICK = 0.1  # seconds between two reports
 
@@ -56,6 +56,7 @@ class Listeners:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.faults: list[tuple[Listener, Exception]] = []
         self._told: dict[int, float] = {}
+        self._ended = False
 
     def add(self, listeners: Iterable[Listener]) -> None:
         """Further listeners, before the run begins."""
@@ -77,6 +78,7 @@ class Listeners:
 
     def send(self, event: Event) -> None:
         """Call the listeners with one event, now."""
+        self._ended = isinstance(event, RunEnded)
         self._call(list(self._listeners), event)
 
     def _call(self, listeners: Iterable[Listener], event: Event) -> None:
@@ -90,7 +92,9 @@ class Listeners:
                 self._listeners.remove(listener)
 
     def tell(self, make: Callable[[], Event]) -> None:
-        """Call the listeners whose time has come, if there are any, with an event made for them, now."""
+        """Call the listeners whose time has come with an event made for them, now; nothing follows the end of a run."""
+        if self._ended:
+            return
         now = time.perf_counter()
         due = [one for one in self._listeners if now >= self._told.get(id(one), -math.inf) + getattr(one, "every", 0.0)]
         if due:  # where thousands of chains are takes its time to say

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from consilience.errors import ConsilienceError, SamplingError
+from consilience.inference.messages import draws_by_chain, statistics_by_chain
 from consilience.output.storage.datatree import tree_of
 from consilience.output.storage.journal import Journal, finite
 from consilience.run.attempt import spread
@@ -23,7 +24,7 @@ from consilience.watch.server import Server, check_installed
 from consilience.watch.source import RunSource, StoreSource, TreeSource
 
 if TYPE_CHECKING:
-    from consilience.inference.messages import Matrix, draws_by_chain, statistics_by_chain
+    from consilience.inference.messages import Matrix
     from consilience.run.attempt import Attempt
     from consilience.sample.model_run import ModelRun
 
