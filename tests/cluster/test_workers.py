@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,26 @@ def test_python_is_interrupted_at_its_time(executor: Executor) -> None:
     found = outcomes(executor, work.sleeps, [0.05, 30.0], limit=0.3)
     assert found[0.05] == 0.05
     assert isinstance(found[30.0], TimeLimitError)
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_an_interrupt_that_a_destructor_loses_is_raised_once_more_and_told_to_nobody() -> None:
+    told: list[Any] = []
+    wait_for(lambda: tasks._watcher is None)
+    before, sys.unraisablehook = sys.unraisablehook, told.append
+    try:
+        with pytest.raises(TimeLimitError):
+            tasks.called(work.dies_slowly, (30.0,), 0.1, "no name", 0)
+        wait_for(lambda: sys.unraisablehook == told.append)
+    finally:
+        sys.unraisablehook = before
+    assert told == []
 
 
 def test_leaving_stops_what_runs_and_keeps_the_executor(executor: Executor) -> None:

@@ -47,6 +47,19 @@ def sleeps(seconds: float) -> float:
     return seconds
 
 
+class SlowToDie:
+    """Takes its time when it is destroyed."""
+
+    def __del__(self) -> None:
+        sleeps(0.5)
+
+
+def dies_slowly(seconds: float) -> float:
+    thing = SlowToDie()
+    del thing
+    return sleeps(seconds)
+
+
 class Counted:
     """Says how often it was used in its place."""
 

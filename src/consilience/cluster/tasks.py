@@ -186,6 +186,14 @@ def _look() -> None:
     the process ends.
     """
     global _watcher
+    before_hook = sys.unraisablehook
+
+    def quiet(lost: Any) -> None:
+        """A `Halted` that came while a destructor ran is lost, and raised once more: nobody need hear of it."""
+        if lost.exc_type is not Halted:
+            before_hook(lost)
+
+    sys.unraisablehook = quiet
     told: dict[int, tuple[tuple[float | None, str, int], float]] = {}  # and when
     while True:
         time.sleep(LOOK)
@@ -193,13 +201,15 @@ def _look() -> None:
         with _lock:
             if not _watch:
                 _watcher = None
+                if sys.unraisablehook is quiet:
+                    sys.unraisablehook = before_hook
                 return
             stops = {stop for _, stop, _ in _watch.values()}
             ended = {stop for stop in stops if stop in _stopped or os.path.exists(flag(stop))}
             for thread, row in _watch.items():
                 end, stop, ends = row
                 before, when = told.get(thread, (None, now))
-                # Machine code that calls Python loses an exception, which is then raised once more.
+                # Machine code that calls Python loses an exception, as destructors do, which is then raised once more.
                 heard = before is row and now - when < AGAIN
                 if (stop in ended or (end is not None and now >= end)) and not heard:
                     told[thread] = (row, now)
