@@ -161,7 +161,7 @@ def test_walks_fields_and_groups_have_sparse_factors() -> None:
         neighbours_that_sum_to_zero,
     ):
         found = set(model_density(built(build)[1]).integrated.values())
-        assert found == {"normal, by a sparse factor"}, build.__name__
+        assert {kind.removesuffix(" and a sum") for kind in found} == {"normal, by a sparse factor"}, build.__name__
 
 
 @pytest.mark.parametrize(

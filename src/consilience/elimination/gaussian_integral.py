@@ -322,6 +322,7 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     def spread(noise: Node) -> Node:
         return factor.correlate(noise - w * (kept * reduce("sum", w * noise)))
 
+    title += " and a sum"
     return _Factor(title, size, reduce("sum", logs) - apply("log", root), solved, spread, once=True)
 
 
