@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import beta
 
+from benchmarks import rows_of_processes
 from benchmarks.certificates.judgement import MISSING
 from benchmarks.certificates.targets import KINDS, TARGETS
 from benchmarks.convergence.columns import Columns, thousands, verdict
@@ -53,15 +53,7 @@ class Rate(NamedTuple):
 
 def read(files: Iterable[Path]) -> list[Row]:
     """Rows of several files; of two runs of one target and seed the later counts. Lines cut off are left out."""
-    found: dict[tuple[str, int], Row] = {}
-    for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            if row["target"] in TARGETS:
-                found[row["target"], row["seed"]] = row
+    found = {(row["target"], row["seed"]): row for row in rows_of_processes.read(files) if row["target"] in TARGETS}
     return list(found.values())
 
 
