@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,17 @@ class Seen:
         page.on(
             "request", lambda asked: self.hosts.add(asked.url.split("/")[2] if "//" in asked.url else asked.url[:5])
         )
+
+    def wait_until(self, condition: str, seconds: float = 30.0) -> None:
+        """Ask until `condition`, an expression of JavaScript, holds.
+
+        The page's policy forbids `eval`. Playwright's `wait_for_function` needs it from its second look on, so it
+        fails wherever the first look comes too early.
+        """
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"not within {seconds:g} s: {condition}"
+            self.page.wait_for_timeout(20)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +134,7 @@ def test_thirty_runs_are_listed_and_opened_by_keyboard(seen: Seen, make: Make, t
     page.go_back()
     page.wait_for_selector("text=31 runs")
     page.set_viewport_size({"width": 360, "height": 700})
-    page.wait_for_function("document.documentElement.scrollWidth <= 360")  # plots are drawn anew
+    seen.wait_until("document.documentElement.scrollWidth <= 360")  # plots are drawn anew
     assert seen.faults == []
     shown.close()
 
@@ -161,7 +173,7 @@ def test_chains_that_are_apart_are_named_and_looked_at_one_by_one(seen: Seen, ma
     page.mouse.move(box["x"] + 140, box["y"] + 20, steps=4)
     page.mouse.up()
     page.set_viewport_size({"width": 400, "height": 800})
-    page.wait_for_function("document.documentElement.scrollWidth <= 400")  # plots are drawn anew
+    seen.wait_until("document.documentElement.scrollWidth <= 400")  # plots are drawn anew
     assert seen.faults == []
     shown.close()
 
