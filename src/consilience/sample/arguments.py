@@ -55,4 +55,4 @@ def check_keywords(function: str, given: Mapping[str, Any], accepted: str) -> No
     rest = {name: value for name, value in given.items() if name not in ("progressbar", "idata_kwargs")}
     extras(given.get("idata_kwargs"))
     one_of("progressbar", given.get("progressbar", True), PROGRESS_BARS)
-    keywords.check(function, rest, (*accepted.split(), "progressbar"), stacklevel=2)
+    keywords.check(function, rest, (*accepted.split(), "progressbar"))

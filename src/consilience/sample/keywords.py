@@ -55,7 +55,6 @@ def check(
     function: str,
     given: Mapping[str, Any],
     accepted: Collection[str],
-    stacklevel: int = 1,
     spelled: Mapping[str, str] | None = None,
 ) -> None:
     """Pass over what has no meaning here among the keywords given besides a function's own; refuse the rest.
@@ -79,7 +78,7 @@ def check(
     if rest.get("n_init") == 200_000:  # PyMC's default
         del rest["n_init"]
     absent = {**ABSENT, **{old: f"it is `{new}=`." for old, new in SAME.items()}}
-    take(function, rest, IGNORED, accepted, absent, stacklevel + 1, spelled)
+    take(function, rest, IGNORED, accepted, absent, spelled)
 
 
 def nuts_settings(
