@@ -31,6 +31,8 @@ ConsilienceError
 from __future__ import annotations
 
 import enum
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -449,6 +451,19 @@ class ImplicitFreezeWarning(ConsilienceWarning):
 
 class CacheWarning(ConsilienceWarning):
     """The object cache cannot be used; code is compiled in every process."""
+
+
+def warn(message: str, category: type[Warning] = ConsilienceWarning) -> None:
+    """Warn, pointing to the nearest line outside this library: the user's, who can do something about it."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals):
+        frame = frame.f_back
+    said, place = frame.f_globals.setdefault("__warningregistry__", {}), frame.f_globals.get("__name__", "<string>")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, place, said)
+
+
+def _is_ours(module: dict[str, Any]) -> bool:
+    return f"{module.get('__name__', '')}.".startswith("consilience.")
 
 
 class Status(enum.IntFlag):

@@ -57,5 +57,5 @@ def run_chains(
     )
     running.start(background=False)
     run = running.wait()
-    running.listeners.warn(stacklevel=2)
+    running.listeners.warn()
     return run

@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import consilience as pm
+from consilience.errors import warn
 from consilience.events import StepProgress
 from consilience.run.steps import Background, Stepwise
 
@@ -32,9 +32,9 @@ class Counting(Stepwise[int]):
                 self.at[self.count](self)
             time.sleep(1e-4)
 
-    def result(self, stacklevel: int) -> int:
+    def result(self) -> int:
         if self.count < self.most:
-            warnings.warn("stopped", pm.ConsilienceWarning, stacklevel=stacklevel + 1)
+            warn("stopped")
         return self.count
 
     def so_far(self) -> int:
@@ -45,7 +45,7 @@ class Counting(Stepwise[int]):
 
 
 def begun(steps: Stepwise[Any]) -> Background[Any]:
-    found = steps.delivered(blocking=False, stacklevel=1)
+    found = steps.delivered(blocking=False)
     assert isinstance(found, Background)
     return found
 
@@ -89,26 +89,26 @@ def test_what_fails_in_the_background_is_raised_to_whoever_waits() -> None:
         with pytest.raises(pm.SamplingError, match="no way up"):
             run.wait()
     with pytest.raises(pm.SamplingError, match="no way up"):
-        Counting(10, {3: fail}).delivered(blocking=True, stacklevel=1)
+        Counting(10, {3: fail}).delivered(blocking=True)
 
 
 def test_listeners_are_told_and_may_stop_or_fail() -> None:
     """A KeyboardInterrupt of a listener is a stop; another exception is said, and ends only the listener."""
     seen: list[StepProgress] = []
-    assert Counting(20, callback=seen.append).delivered(blocking=True, stacklevel=1) == 20
+    assert Counting(20, callback=seen.append).delivered(blocking=True) == 20
     assert seen[-1].done == seen[-1].most == 20
 
     def ending(event: Any) -> None:
         raise KeyboardInterrupt
 
     with pytest.warns(pm.ConsilienceWarning, match="stopped"):
-        Counting(10**9, callback=ending).delivered(blocking=True, stacklevel=1)
+        Counting(10**9, callback=ending).delivered(blocking=True)
 
     def failing(event: Any) -> None:
         raise ValueError("mine")
 
     with pytest.warns(pm.ConsilienceWarning, match="failing raised ValueError: mine"):
-        assert Counting(20, callback=failing).delivered(blocking=True, stacklevel=1) == 20
+        assert Counting(20, callback=failing).delivered(blocking=True) == 20
 
 
 def interrupt(steps: Any) -> None:
@@ -126,7 +126,7 @@ def test_ctrl_c_gives_what_there_is() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     try:
         with pytest.warns(pm.ConsilienceWarning, match="stopped"):
-            assert Counting(10**9, {7: interrupt}).delivered(blocking=True, stacklevel=1) >= 7
+            assert Counting(10**9, {7: interrupt}).delivered(blocking=True) >= 7
         own = model()
         pm.fit(10, model=own, random_seed=1, progressbar=False, converge=False)  # compiled
         late = lambda approx, hist, i: os.kill(os.getpid(), signal.SIGINT) if i == 300 else None  # noqa: E731

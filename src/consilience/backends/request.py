@@ -7,14 +7,13 @@ shared variables.
 from __future__ import annotations
 
 import secrets
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from consilience.backends.contexts import random_slot
-from consilience.errors import ConsilienceWarning, DtypeError, GraphError, ShapeError, UnusedInputError
+from consilience.errors import DtypeError, GraphError, ShapeError, UnusedInputError, warn
 from consilience.ir import (
     Constant,
     Dim,
@@ -175,7 +174,7 @@ def requested(
         for item, leaf in zip(given, leaves, strict=True):
             symbols = {atom for length in leaf.static_shape for atom in dims.atoms(length)}
             if leaf in unread and item.variable not in origins and symbols.isdisjoint(lengths):
-                _refuse_unused(name, item.variable, warn=on_unused_input == "warn")
+                _refuse_unused(name, item.variable, warning=on_unused_input == "warn")
     settled = tuple(
         In(leaf, item.name or name_of(item.variable), item.value, item.strict, item.allow_downcast)
         for leaf, item in zip(leaves, given, strict=True)
@@ -322,14 +321,14 @@ def _check_closed(name: str, order: Sequence[Node], inputs: Sequence[Node]) -> N
     raise GraphError(f"`{name}` depends on {describe(missing)}, which is not among its inputs; add it to `inputs`.")
 
 
-def _refuse_unused(name: str, node: Node, *, warn: bool) -> None:
+def _refuse_unused(name: str, node: Node, *, warning: bool) -> None:
     message = (
         f"the input {describe(node)} of `{name}` is not used by the outputs; leave it out, or pass "
         "`on_unused_input='ignore'`."
     )
-    if not warn:
+    if not warning:
         raise UnusedInputError(message)
-    warnings.warn(message, ConsilienceWarning, stacklevel=4)
+    warn(message)
 
 
 def _lengths(order: Sequence[Node], expressions: Sequence[Node]) -> set[dims.Atom]:

@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import io
 import pickle
-import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -14,7 +13,7 @@ from importlib.util import find_spec
 from types import FunctionType, MethodType
 from typing import Any, Final
 
-from consilience.errors import ConsilienceWarning, SamplingError
+from consilience.errors import SamplingError, warn
 
 MOST_PARTS: Final = 200  # that are looked at for one that does not pickle
 LARGE: Final = 256 * 2**20
@@ -45,11 +44,9 @@ def sent(value: Any, what: str) -> bytes:
     made = dumps(value, what)
     if len(made) > LARGE:
         where, size = _largest(value, what, len(made))
-        warnings.warn(
+        warn(
             f"{what} goes to each worker with {len(made) / 2**30:.2g} GiB, of which {size / 2**30:.2g} GiB are "
-            f"{where}; let workers read it from a file that they share.",
-            ConsilienceWarning,
-            stacklevel=3,
+            f"{where}; let workers read it from a file that they share."
         )
     return made
 

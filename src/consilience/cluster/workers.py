@@ -14,7 +14,6 @@ import queue
 import secrets
 import threading
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
@@ -25,7 +24,7 @@ from typing import Any, Final, Self, TypeVar
 from consilience.cluster import tasks
 from consilience.cluster.executors import adapted
 from consilience.cluster.pickles import sent
-from consilience.errors import ConsilienceWarning, SamplingError, TimeLimitError, WorkerLostError
+from consilience.errors import SamplingError, TimeLimitError, WorkerLostError, warn
 from consilience.native.blas import single_threaded
 from consilience.native.threads import Mailbox
 
@@ -159,7 +158,7 @@ class Workers:
             self._counted = (self._adapter.count(), now)
             if self._adapter.vacant and not self._warned:
                 self._warned = True
-                warnings.warn(f"{self._adapter.vacant}.", ConsilienceWarning, stacklevel=3)
+                warn(f"{self._adapter.vacant}.")
         return max(1, self._counted[0])
 
     def news(self) -> list[str]:

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience import errors
 from consilience.diagnostics.energy import ebfmi
 from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Figures, StoppingRule, rhat_is_large
@@ -114,17 +114,13 @@ def inspect(
     return found
 
 
-def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
+def warn(findings: Iterable[Finding]) -> None:
     """Issue each finding of level "warning" as a `ConvergenceWarning`.
-
-    stacklevel: what the warning points to; 1: the line that calls `warn`; 2: the caller of that function.
 
     Parameters
     ----------
     findings : iterable of Finding
         Findings, of `inspect` or `examine`.
-    stacklevel : int, default 1
-        Frames between the warning and the line it points to.
 
     Returns
     -------
@@ -149,7 +145,7 @@ def warn(findings: Iterable[Finding], stacklevel: int = 1) -> None:
     """
     for finding in findings:
         if finding.level == "warning":
-            warnings.warn(finding.message, ConvergenceWarning, stacklevel=stacklevel + 1)
+            errors.warn(finding.message, ConvergenceWarning)
 
 
 def statistics_of(draws: Draws) -> dict[str, npt.ArrayLike]:

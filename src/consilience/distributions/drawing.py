@@ -6,7 +6,6 @@ draw of the whole graph.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from consilience.backends.modes import Mode, mode_named
 from consilience.backends.request import In, Outputs
 from consilience.distributions.densities import realised_with, undefined
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ArgumentError, ConsilienceWarning, GraphError, ShapeError
+from consilience.errors import ArgumentError, GraphError, ShapeError, warn
 from consilience.ir import Input, Node, tensor_input, topological
 from consilience.ir.arithmetic import plain
 from consilience.ir.lengths import sources_of
@@ -85,11 +84,7 @@ def draw(
 def _warn_of_undefined(nodes: Sequence[Node], results: Sequence[npt.NDArray[Any]]) -> None:
     found = [describe(n) for n, values in zip(nodes, results, strict=True) if undefined(n, values).any()]
     if found:
-        warnings.warn(
-            f"draws are NaN, or -1 for whole numbers: {', '.join(found)}. A parameter left its range.",
-            ConsilienceWarning,
-            stacklevel=3,
-        )
+        warn(f"draws are NaN, or -1 for whole numbers: {', '.join(found)}. A parameter left its range.")
 
 
 def _one_by_one(key: Node, graph: Sequence[Node], draws: int, seed: int, single: bool) -> Any:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import functools
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 import consilience.tensor as pt
-from consilience.errors import ConsilienceWarning, GraphError, ParameterError, ShapeError
+from consilience.errors import GraphError, ParameterError, ShapeError, warn
 from consilience.ir import Node, constant_value
 from consilience.ir.side_tables import describe
 from consilience.model.keywords import naming
@@ -169,7 +168,7 @@ class Covariance(BaseCovariance):
             said = f"{type(self).__name__} was made with input_dim={self.input_dim}, and X has {found} columns"
             if max(self.active_dims) >= found:
                 raise ShapeError(f"{said}; column {max(self.active_dims)} is not there.")
-            warnings.warn(f"{said}; columns {list(self.active_dims)} are used.", ConsilienceWarning, stacklevel=2)
+            warn(f"{said}; columns {list(self.active_dims)} are used.")
         return [X[:, column] for column in self.active_dims]
 
     def sliced(self, X: Node) -> Node:

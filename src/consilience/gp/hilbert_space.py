@@ -8,7 +8,6 @@ Riutort-Mayol et al. (2023), who treat periodic functions too.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -17,7 +16,7 @@ import numpy as np
 import consilience.tensor as pt
 from consilience.distributions import Normal
 from consilience.distributions.random_variable import RandomVariable
-from consilience.errors import ConsilienceWarning, ModelError, ParameterError, ShapeError
+from consilience.errors import ModelError, ParameterError, ShapeError, warn
 from consilience.gp.covariance import points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.process import GaussianProcess
@@ -172,11 +171,7 @@ class HSGP(GaussianProcess):
         if self._c is not None and not (self._c >= 1.0).all():
             raise ParameterError(f"HSGP: c must be at least 1, as the box holds the inputs; got {c}.")
         if self._c is not None and (self._c < 1.2).any() and "dirichlet" in self.boundary:
-            warnings.warn(
-                f"HSGP: with c = {c} the process is nearly 0 where the inputs end; c >= 1.2 keeps it free there.",
-                ConsilienceWarning,
-                stacklevel=2,
-            )
+            warn(f"HSGP: with c = {c} the process is nearly 0 where the inputs end; c >= 1.2 keeps it free there.")
         if L is not None and len(L) != dims:
             raise ParameterError(f"HSGP: L must have {dims} half widths, one for each active column, got {L!r}.")
         kind = str(parametrization).lower().replace("-", "").replace("_", "")

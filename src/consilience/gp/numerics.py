@@ -5,7 +5,6 @@ Matrices and inputs in, matrices and inputs out; matplotlib is loaded by `plot_g
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import consilience.tensor as pt
-from consilience.errors import ConsilienceWarning, ParameterError, ShapeError
+from consilience.errors import ParameterError, ShapeError, warn
 from consilience.ir import Node
 from consilience.tensor import TensorLike
 
@@ -88,11 +87,7 @@ def plot_gp_dist(
             f"samples need one row per draw and {at.size} columns, as many as `x` has points; got {rows.shape}."
         )
     if np.isnan(rows).any():
-        warnings.warn(
-            "plot_gp_dist: some samples are NaN; the bands are quantiles of the others.",
-            ConsilienceWarning,
-            stacklevel=2,
-        )
+        warn("plot_gp_dist: some samples are NaN; the bands are quantiles of the others.")
     colours = mpl.colormaps[palette]
     outer = np.linspace(99, 51, 40)
     for level in outer:

@@ -6,7 +6,6 @@ factor of the covariance of those values (Rasmussen and Williams 2006, algorithm
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 import consilience.tensor as pt
 from consilience.distributions.random_variable import RandomVariable
-from consilience.errors import ConsilienceWarning, LinearAlgebraError, ModelError, ParameterError, ShapeError
+from consilience.errors import LinearAlgebraError, ModelError, ParameterError, ShapeError, warn
 from consilience.gp.covariance import BaseCovariance
 from consilience.gp.mean import MeanFunction, ZeroMean
 from consilience.gp.numerics import JITTER_DEFAULT, checked_jitter, stabilize
@@ -142,11 +141,9 @@ def evaluated(
             tried = larger
             continue
         if tried > jitter:
-            warnings.warn(
+            warn(
                 f"the covariance matrix is singular within rounding; {tried:.1e} was added to its diagonal in place "
-                f"of {jitter:.1e}.",
-                ConsilienceWarning,
-                stacklevel=3,
+                f"of {jitter:.1e}."
             )
         return found
 

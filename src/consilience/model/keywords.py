@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import difflib
 import functools
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
 from consilience.backends.modes import mode_named
-from consilience.errors import ArgumentError, ConsilienceWarning
+from consilience.errors import ArgumentError, ConsilienceWarning, warn
 
 # Settings of PyTensor's compilation that have no meaning here.
 COMPILATION: Final[Mapping[str, str | None]] = {
@@ -38,7 +37,6 @@ def take(
     ignored: Mapping[str, str | None],
     accepted: Collection[str] = (),
     absent: Mapping[str, str] | None = None,
-    stacklevel: int = 1,
     spelled: Mapping[str, str] | None = None,
 ) -> None:
     """Pass over keywords without meaning; refuse the others.
@@ -58,7 +56,7 @@ def take(
         elif name in ignored:
             sentence = ignored[name]
             if sentence is not None and value is not None:
-                say_once(function, name, f"`{function}`: `{name}` has no effect: {sentence}", stacklevel + 2)
+                say_once(function, name, f"`{function}`: `{name}` has no effect: {sentence}")
         elif absent is not None and name in absent:
             raise TypeError(f"`{function}`: PyMC's `{name}` does not exist here; {absent[name]}")
         else:
@@ -76,13 +74,11 @@ def own_arguments(function: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def say_once(
-    function: str, name: str, sentence: str, stacklevel: int, category: type[Warning] = ConsilienceWarning
-) -> None:
+def say_once(function: str, name: str, sentence: str, category: type[Warning] = ConsilienceWarning) -> None:
     """Warn of a keyword of a function, the first time in this process."""
     if (function, name) not in _told:
         _told.add((function, name))
-        warnings.warn(sentence, category, stacklevel=stacklevel + 1)
+        warn(sentence, category)
 
 
 def naming(absent: Mapping[str, str]) -> Callable[[_F], _F]:
@@ -113,4 +109,4 @@ def check_compile_kwargs(given: Mapping[str, Any] | None, function: str = "compi
         raise ArgumentError(
             f"`{function}` must be a dictionary of settings such as {{'mode': 'FAST_RUN'}}, got {given!r}."
         )
-    take(function, given or {}, COMPILATION, tuple(COMPILATION), {}, stacklevel=2)
+    take(function, given or {}, COMPILATION, tuple(COMPILATION), {})

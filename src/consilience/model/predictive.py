@@ -5,7 +5,6 @@ A model and (for the posterior) named draws in, named arrays with a leading axis
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from consilience.distributions.densities import (
 from consilience.distributions.parameters import is_known, known_value
 from consilience.distributions.random_variable import RandomVariable, fresh_keys, random_variables
 from consilience.elimination.marginal import drawn_again, placeholders, summed_out
-from consilience.errors import ConsilienceWarning, ModelError, ShapeError
+from consilience.errors import ModelError, ShapeError, warn
 from consilience.ir import Node, constant, numpy_dtype, substitute, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import collect
@@ -102,11 +101,9 @@ def _warn_of_nan(
             why = _violated(node, known | {slot: constant(value) for slot, value in slots.items()})
             found.append(f"`{name}` ({int(wrong.sum())} of {len(array)}{why})")
     if found:
-        warnings.warn(
+        warn(
             f"draws are NaN, or -1 for whole numbers: {', '.join(found)}. A parameter left its range, or a value it "
-            "depends on is no number; check priors and data.",
-            ConsilienceWarning,
-            stacklevel=4,
+            "depends on is no number; check priors and data."
         )
 
 

@@ -7,7 +7,6 @@ many draws.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -21,7 +20,7 @@ from consilience.backends.shapes import Lengths, check_shape_constraints
 from consilience.collection import collection_paused
 from consilience.elimination.addends import total
 from consilience.elimination.marginal import drawn_again, recovered
-from consilience.errors import ConsilienceWarning, LinearAlgebraError, MissingRuleError, OutOfBoundsError, Status
+from consilience.errors import LinearAlgebraError, MissingRuleError, OutOfBoundsError, Status, warn
 from consilience.ir import Node, constant, substitute, tensor_input
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint, collect
@@ -283,10 +282,8 @@ def values_of_draws(
         )
     for result in results:
         result[failed] = np.nan
-    warnings.warn(
+    warn(
         f"a matrix is singular or not positive definite in {int(failed.sum())} of {count} draws of "
-        f"{', '.join(names)}; their values are NaN.",
-        ConsilienceWarning,
-        stacklevel=4,
+        f"{', '.join(names)}; their values are NaN."
     )
     return results, False

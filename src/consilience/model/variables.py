@@ -7,7 +7,6 @@ predictions are made of them by the other files of this folder; `model` gives us
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, cast
@@ -22,12 +21,12 @@ from consilience.distributions.partly_observed import joined
 from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
 from consilience.errors import (
-    ConsilienceWarning,
     DtypeError,
     ImputationWarning,
     MissingRuleError,
     ModelError,
     ShapeError,
+    warn,
 )
 from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_input, topological
 from consilience.ir import dimension as dimensions
@@ -324,11 +323,10 @@ class ModelVariables(metaclass=context.Declaring):
         there, lacking, places = missing.parts(full, node, mask)
         there = self.register(f"{name}_observed", there, observed=given.present(places))
         self.register(f"{name}_unobserved", lacking, transform=transform)
-        warnings.warn(
+        warn(
             f"the data of `{full}` have {int(mask.sum())} missing values, which become the free variable "
             f"`{full}_unobserved`.",
             ImputationWarning,
-            stacklevel=4,
         )
         return self.add_deterministic(name, missing.fixed(joined(there, lacking, places, mask.shape), node, mask), axes)
 
@@ -474,7 +472,7 @@ class ModelVariables(metaclass=context.Declaring):
                 problem = f"axis {axis} of `{name}` has length {length}, but the dimension `{dim}` has length {wanted}."
                 if not computed:
                     raise ShapeError(problem)
-                warnings.warn(f"{problem} Results leave the labels out.", ConsilienceWarning, stacklevel=4)
+                warn(f"{problem} Results leave the labels out.")
                 fitting[axis] = None
         return tuple(fitting)
 

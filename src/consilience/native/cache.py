@@ -14,14 +14,12 @@ import os
 import sys
 import threading
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
-from consilience.errors import CacheWarning, NativeError
+from consilience.errors import CacheWarning, NativeError, warn
 from consilience.native.target import Target, versions
 from consilience.native.trusted_folder import doubt
 
@@ -293,13 +291,8 @@ def _warn(directory: Path, error: OSError | NativeError) -> None:
             return
         _warned = True
     reason = (isinstance(error, OSError) and error.strerror) or error
-    frame: FrameType | None = sys._getframe()
-    level = 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("consilience."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(
+    warn(
         f"compiled code cannot be kept in {directory} ({reason}); it is compiled anew in "
         "every process. Set CONSILIENCE_CACHE to a directory that you alone can write to.",
         CacheWarning,
-        stacklevel=level,
     )

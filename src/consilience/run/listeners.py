@@ -7,12 +7,11 @@ import queue
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from consilience.errors import ConsilienceWarning
+from consilience.errors import warn
 from consilience.events import Event, Listener, RunEnded
 
 TICK = 0.1  # seconds between two reports
@@ -101,14 +100,12 @@ class Listeners:
             self._told.update((id(one), now) for one in due)
             self._call(due, make())
 
-    def warn(self, stacklevel: int) -> None:
+    def warn(self) -> None:
         """Say which listeners failed."""
         for listener, fault in self.faults:
             name = getattr(listener, "__qualname__", type(listener).__qualname__)
-            warnings.warn(
+            warn(
                 f"the callback {name} raised {type(fault).__name__}: {fault}. It was not called again; the run and its "
-                "draws are complete. To end a run from a callback raise KeyboardInterrupt.",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
+                "draws are complete. To end a run from a callback raise KeyboardInterrupt."
             )
         self.faults.clear()

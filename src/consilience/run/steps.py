@@ -34,7 +34,7 @@ class Background(Generic[R]):
     """
 
     def __init__(
-        self, at_work: Run | Stepwise[Any], finish: Callable[[float | None, int], R], so_far: Callable[[], R]
+        self, at_work: Run | Stepwise[Any], finish: Callable[[float | None], R], so_far: Callable[[], R]
     ) -> None:
         self._at_work, self._finish, self._so_far = at_work, finish, so_far
         self._result: R | None = None
@@ -64,15 +64,12 @@ class Background(Generic[R]):
     def stop(self) -> R:
         """End it and give what there is."""
         self._at_work.stop()
-        return self._ended(None)
+        return self.wait()
 
     def wait(self, timeout: float | None = None) -> R:
         """The result, once it is over."""
-        return self._ended(timeout)
-
-    def _ended(self, timeout: float | None) -> R:
         if self._result is None:
-            self._result = self._finish(timeout, 3)
+            self._result = self._finish(timeout)
         return self._result
 
     def __repr__(self) -> str:
@@ -104,7 +101,7 @@ class Stepwise(ABC, Generic[R]):
         """All steps, or as many as there is time for until `stop`."""
 
     @abstractmethod
-    def result(self, stacklevel: int) -> R:
+    def result(self) -> R:
         """What has come of it, with the warnings that it deserves."""
 
     @abstractmethod
@@ -171,10 +168,10 @@ class Stepwise(ABC, Generic[R]):
             self._free.set()
 
     @overload
-    def delivered(self, blocking: Literal[True], stacklevel: int) -> R: ...
+    def delivered(self, blocking: Literal[True]) -> R: ...
     @overload
-    def delivered(self, blocking: bool, stacklevel: int) -> R | Background[R]: ...
-    def delivered(self, blocking: bool, stacklevel: int) -> R | Background[R]:
+    def delivered(self, blocking: bool) -> R | Background[R]: ...
+    def delivered(self, blocking: bool) -> R | Background[R]:
         """The result, for which Ctrl-C does not wait longer than for a step; or a handle on it."""
         self.in_background = not blocking
         if not blocking:
@@ -182,7 +179,7 @@ class Stepwise(ABC, Generic[R]):
             return Background(self, self._wait, self.so_far)
         with interrupts_stop(self.stop):
             self._to_the_end()
-        return self._finish(stacklevel + 1)
+        return self._finish()
 
     def _to_the_end(self) -> None:
         try:
@@ -200,14 +197,14 @@ class Stepwise(ABC, Generic[R]):
         with contextlib.suppress(BaseException):  # belongs to whoever waits: `_failure`
             self._to_the_end()
 
-    def _wait(self, timeout: float | None, stacklevel: int) -> R:
+    def _wait(self, timeout: float | None) -> R:
         with interrupts_stop(self.stop):
             if not self._over.wait(timeout):
                 raise TimeoutError(f"it was not over after {timeout} seconds; it goes on.")
         if self._failure is not None:
             raise self._failure
-        return self._finish(stacklevel + 1)
+        return self._finish()
 
-    def _finish(self, stacklevel: int) -> R:
-        self.listeners.warn(stacklevel + 1)
-        return self.result(stacklevel + 1)
+    def _finish(self) -> R:
+        self.listeners.warn()
+        return self.result()

@@ -96,7 +96,6 @@ def check_keywords(
     function: Callable[..., Any],
     given: Mapping[str, Any],
     besides: Collection[str] = (),
-    stacklevel: int = 1,
     spelled: Mapping[str, str] | None = None,
 ) -> None:
     """Pass over what has no meaning here among the keywords given besides a function's own; refuse the rest.
@@ -121,7 +120,7 @@ def check_keywords(
         del rest["n_init"]
     absent = {**ABSENT, **{old: f"it is `{new}=`." for old, new in SAME.items()}}
     accepted = (*own_arguments(function), *besides)
-    take(function.__name__, rest, IGNORED, accepted, absent, stacklevel + 1, spelled)
+    take(function.__name__, rest, IGNORED, accepted, absent, spelled)
 
 
 def nuts_settings(
@@ -139,4 +138,4 @@ def check_rest(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
     rest = {name: value for name, value in given.items() if name not in ("progressbar", "idata_kwargs")}
     extras(given.get("idata_kwargs"))
     one_of("progressbar", given.get("progressbar", True), PROGRESS_BARS)
-    check_keywords(function, rest, ("progressbar",), stacklevel=2)
+    check_keywords(function, rest, ("progressbar",))

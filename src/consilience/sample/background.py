@@ -51,11 +51,10 @@ def delivered(
     overwrite: bool,
     blocking: bool,
     watch: bool = False,
-    stacklevel: int = 3,
 ) -> Posterior | BackgroundSampling:
     """The result of a run with its callback, progress display and store, or the run in the background."""
     run.show(bool(progressbar), callback)
     run.open_store(overwrite)
     if watch:
         face("page of a run")(run)
-    return run.to_the_end(stacklevel) if blocking else BackgroundSampling(run)
+    return run.to_the_end() if blocking else BackgroundSampling(run)

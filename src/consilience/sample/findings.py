@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import traceback
-import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from consilience.backends.callback import FAILURES
 from consilience.diagnostics.convergence import from_statistics
-from consilience.errors import ConsilienceError, ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.errors import ConsilienceError, ConvergenceWarning, SamplingError, warn
 from consilience.inference import CompoundStep
 from consilience.record import replace
 from consilience.run import RunResult
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 MOST_SAID: Final = 2000  # characters of a reason that are shown
 
 
-def warn(run: ModelRun, result: RunResult, stacklevel: int) -> None:
+def tell(run: ModelRun, result: RunResult) -> None:
     """Say what is to be known of the run; only a converged one is silent.
 
     Raises SamplingError where a Python function broke its declaration, so that the density was another one.
@@ -30,15 +29,15 @@ def warn(run: ModelRun, result: RunResult, stacklevel: int) -> None:
         print(f"Sampling was interrupted: the first {result.draws.shape[1]} draws of each chain are kept.")
     elif result.verdict.status == "interrupted":  # by what happened to the workers
         message = f"the run was cut short: {result.verdict.reason}. {way_on(run)}"
-        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+        warn(message)
     for note in (*result.notes, *run.notes):
-        warnings.warn(f"{note.removesuffix('.')}.", ConsilienceWarning, stacklevel=stacklevel + 1)
+        warn(f"{note.removesuffix('.')}.")
     for name in result.constants:
         message = f"`{name}` has the same value in all draws; it is not watched."
-        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+        warn(message)
     if run.keep is not None and run.keep.fault is not None:
         message = f"the checkpoint was not written to the end: {run.keep.fault}"
-        warnings.warn(message, ConsilienceWarning, stacklevel=stacklevel + 1)
+        warn(message)
     broken = next((error for error in FAILURES if isinstance(error, ConsilienceError)), None)
     if broken is not None:
         FAILURES.clear()
@@ -47,11 +46,11 @@ def warn(run: ModelRun, result: RunResult, stacklevel: int) -> None:
         ) from broken
     raised = failures()
     if raised:
-        warnings.warn(raised, ConsilienceWarning, stacklevel=stacklevel + 1)
+        warn(raised)
     if not run.plan.checks or (not result.draws.shape[1] and result.interrupted):
         return
     for message in findings(run, result):
-        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+        warn(message, ConvergenceWarning)
 
 
 def way_on(run: ModelRun) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.cluster.workers import Workers
-from consilience.errors import ConsilienceWarning
+from consilience.errors import ConsilienceWarning, warn
 from consilience.model.model import Model
 from consilience.model.predictive import log_likelihood, predict
 from consilience.output.storage.datatree import DimensionedArray, group_of, origin_of_now
@@ -127,7 +127,7 @@ def in_parts(
                 made = written.finish()
     if told:
         others = f" {len(told) - 1} more parts of the draws say the like." if len(told) > 1 else ""
-        warnings.warn(f"{told[0]}{others}", ConsilienceWarning, stacklevel=4)
+        warn(f"{told[0]}{others}")
     return made
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextvars
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +17,11 @@ import numpy as np
 
 from consilience.errors import (
     ConsilienceError,
-    ConsilienceWarning,
     ModelError,
     SamplingError,
     StorageError,
     WorkerLostError,
+    warn,
 )
 from consilience.events import Restarted
 from consilience.inference import NUTS, Kernel
@@ -42,7 +41,7 @@ from consilience.run.remedies.coordinates import Recoordinated
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Floats, Mover
 from consilience.sample.coordinates import ChainCoordinates, rewritten
-from consilience.sample.findings import failures, warn, way_on
+from consilience.sample.findings import failures, tell, way_on
 from consilience.sample.plan import ModelPlan
 from consilience.sample.results import tree
 
@@ -336,7 +335,7 @@ class ModelRun(Run):
 
     # --- from its start to its result ---------------------------------------------------------------------------
 
-    def to_the_end(self, stacklevel: int) -> Posterior:
+    def to_the_end(self) -> Posterior:
         """Start, wait for the end, and give the result."""
         # Ctrl-C while the result is made would lose it: it asks the run to stop, and that is over by then.
         with self.released_on_error(), interrupts_stop(self.stop):
@@ -344,17 +343,17 @@ class ModelRun(Run):
                 self.listeners.add([*shown, *self._own_listeners()])
                 self.start(background=False)
                 result = self.wait()
-            return self.finish(result, stacklevel + 1)
+            return self.finish(result)
 
     def in_background(self) -> None:
         """Start in the background."""
         self.listeners.add(self._own_listeners())
         self.start(background=True)
 
-    def result(self, timeout: float | None, stacklevel: int) -> Posterior:
+    def result(self, timeout: float | None) -> Posterior:
         """The result of a run in the background, once it is over; TimeoutError leaves everything as it is."""
         with self.released_on_error():
-            return self.finish(self.wait(timeout), stacklevel + 2)
+            return self.finish(self.wait(timeout))
 
     @contextmanager
     def released_on_error(self) -> Iterator[None]:
@@ -416,7 +415,7 @@ class ModelRun(Run):
         """Have the result shown on a page of the browser, too."""
         self.page = page
 
-    def finish(self, found: RunResult, stacklevel: int) -> Posterior:
+    def finish(self, found: RunResult) -> Posterior:
         """The tree of what a finished run found, with the warnings it deserves."""
         found = self._with_longer_sums(found)
         if found.verdict.status in FAILED and not all(v.continuous for v in self.density.model.free):
@@ -441,22 +440,18 @@ class ModelRun(Run):
 
             compute_log_prior(result, model=self.model)
         if self.store is not None:
-            self.store.finish(result, stacklevel + 1)
+            self.store.finish(result)
         if self.netcdf is not None:
             from consilience.output.storage.netcdf import write_netcdf
 
             try:
                 write_netcdf(result, self.netcdf, overwrite=self.overwrite, run=self.name)
             except StorageError as fault:  # hours of draws must not be lost with it
-                warnings.warn(
-                    f"the result was not written: {fault}. It has all draws; write it with `result.to_netcdf`.",
-                    ConsilienceWarning,
-                    stacklevel=stacklevel + 1,
-                )
+                warn(f"the result was not written: {fault}. It has all draws; write it with `result.to_netcdf`.")
         if self.page is not None:
             self.page.ended(result)
-        self.listeners.warn(stacklevel + 1)
-        warn(self, found, stacklevel + 1)
+        self.listeners.warn()
+        tell(self, found)
         return result
 
     def ask_for(self, target_ess: float) -> None:
@@ -505,4 +500,4 @@ class ModelRun(Run):
                 further.start(background=False)
                 found = further.wait()
             further.was_over = False
-            return further.finish(found, stacklevel=3)
+            return further.finish(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy.typing as npt
 
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ImplicitFreezeWarning, ModelError
+from consilience.errors import ImplicitFreezeWarning, ModelError, warn
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import predict, redrawn
 from consilience.model.resampling import Resampling, default_outputs, resampling
@@ -85,11 +84,7 @@ def sample_prior_predictive(
 
 
 def _without_potentials(model: Model) -> None:
-    warnings.warn(
-        f"draws from the prior leave out the potentials {', '.join(f'`{n}`' for n in model.named_potentials)}.",
-        ConsilienceWarning,
-        stacklevel=3,
-    )
+    warn(f"draws from the prior leave out the potentials {', '.join(f'`{n}`' for n in model.named_potentials)}.")
 
 
 def sample_posterior_predictive(
@@ -168,11 +163,9 @@ def sample_posterior_predictive(
         v.name for v in owner.free if v.name in plan.drawn and v.name not in (*_listed(sample_vars), *plan.outputs)
     ]
     if unasked:
-        warnings.warn(
+        warn(
             f"the posterior holds no draws of {', '.join(f'`{n}`' for n in unasked)}, so they are drawn "
-            "from their prior.",
-            ConsilienceWarning,
-            stacklevel=2,
+            "from their prior."
         )
     if any(v.name in plan.drawn for v in owner.free) and owner.named_potentials:
         _without_potentials(owner)
@@ -190,19 +183,16 @@ def sample_posterior_predictive(
             arrays = in_parts(drawing, draws, group, dims, store=store, executor=executor, arranged=arrange)
     if partly:
         drawn = "; ".join(f"`{name}` for {labels.lacking(name)}" for name in partly)
-        warnings.warn(
+        warn(
             f"the trace has no draws of new labels. Drawn anew, given their parameters: {drawn}. All other labels keep "
-            "their draws.",
-            ConsilienceWarning,
-            stacklevel=2,
+            "their draws."
         )
     if plan.doubtful:
         doubts = "; ".join(f"`{name}`, although {reason}" for name, reason in plan.doubtful.items())
-        warnings.warn(
+        warn(
             f"draws of the trace are used for {doubts}. Name such variables in `sample_vars` to draw them anew, or in "
             "`freeze_vars` where this is meant.",
             ImplicitFreezeWarning,
-            stacklevel=2,
         )
     if not return_inferencedata:
         return arrays if whole else {str(name): values.to_numpy() for name, values in arrays.data_vars.items()}

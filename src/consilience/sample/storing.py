@@ -6,7 +6,6 @@ import contextlib
 import copy
 import os
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from consilience.diagnostics.variables import held
-from consilience.errors import ConsilienceWarning, StorageError
+from consilience.errors import StorageError, warn
 from consilience.events import ChainLost, DrawsMade, Event, Progress, Restarted
 from consilience.model.layout import known_shape
 from consilience.model.model_graph import model_graph
@@ -126,7 +125,7 @@ class Storing:
         self._due = now + SELDOM
         self._may = time.process_time() + (time.thread_time() - begun) / SHARE
 
-    def finish(self, tree: xarray.DataTree, stacklevel: int) -> None:
+    def finish(self, tree: xarray.DataTree) -> None:
         """Write what is known at the end, or say why the store is not complete."""
         try:
             if self.fault is None:
@@ -138,21 +137,15 @@ class Storing:
                 }
                 self.store.finish(static, {str(name): value for name, value in groups["posterior"].attrs.items()})
                 if self.untold is not None:
-                    warnings.warn(
-                        f"what the store tells of the course of the run ends before the run: {self.untold}",
-                        ConsilienceWarning,
-                        stacklevel=stacklevel + 1,
-                    )
+                    warn(f"what the store tells of the course of the run ends before the run: {self.untold}")
                 return
         except StorageError as fault:
             self.fault = fault
         self.store.close()
         holds = f"the store holds only the first {self.store.draws} draws of each chain: "
-        warnings.warn(
+        warn(
             f"{'' if self.store.lost else holds}{self.fault} All draws are in the result; write it with "
-            "`result.to_zarr` or `result.to_netcdf`.",
-            ConsilienceWarning,
-            stacklevel=stacklevel + 1,
+            "`result.to_zarr` or `result.to_netcdf`."
         )
 
 

@@ -5,11 +5,10 @@ Expressions and the tensors to differentiate by in, expressions out; what "disco
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from consilience.errors import ConsilienceWarning, DisconnectedInputError, DtypeError, GraphError
+from consilience.errors import DisconnectedInputError, DtypeError, GraphError, warn
 from consilience.ir import FLOATS, Constant, Input, Node, is_leaf, topological
 from consilience.ir.arithmetic import plain
 from consilience.ir.shape_constraints import collect
@@ -157,7 +156,7 @@ def _connected(
         )
         if on_disconnected == "raise":
             raise DisconnectedInputError(message)
-        warnings.warn(message, ConsilienceWarning, stacklevel=4)
+        warn(message)
     return found
 
 

@@ -5,13 +5,12 @@ In: a tensor with named dims. Out: another one with the same elements; new lengt
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
 from typing import Any, Self
 
 from consilience import tensor as pt
-from consilience.errors import ConsilienceWarning, ShapeError
+from consilience.errors import ShapeError, warn
 from consilience.ir.dimension import product
 from consilience.ops.axes import integers
 from consilience.ops.shape import as_length
@@ -66,7 +65,7 @@ class NamedArrangement(Named):
         if unknown and missing_dims == "raise":
             self._unknown(unknown)
         if unknown and missing_dims == "warn":
-            warnings.warn(f"there is no dim {unknown}; it is left out.", ConsilienceWarning, stacklevel=3)
+            warn(f"there is no dim {unknown}; it is left out.")
         return tuple(name for name in wanted if name in self.dims)
 
     def rename(self, new_name_or_name_dict: str | Mapping[str, str] | None = None, **names: str) -> Self:

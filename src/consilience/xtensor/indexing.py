@@ -6,7 +6,6 @@ and `.inc` of it give the whole with that part changed.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from consilience import tensor as pt
 from consilience.distributions import context
-from consilience.errors import ConsilienceWarning, ModelError, OutOfBoundsError, ShapeError
+from consilience.errors import ModelError, OutOfBoundsError, ShapeError, warn
 from consilience.ir import Dim, Node
 from consilience.ops.index import Index, gather_place, index_inc, index_set
 from consilience.ops.shape import length_of
@@ -80,7 +79,7 @@ class NamedIndexing(Named):
         if unknown and missing_dims == "raise":
             self._unknown(unknown)
         if unknown and missing_dims == "warn":
-            warnings.warn(f"there is no dim {unknown}; its indexer is left out.", ConsilienceWarning, stacklevel=2)
+            warn(f"there is no dim {unknown}; its indexer is left out.")
         return self._indexed([chosen.get(name, slice(None)) for name in self.dims])
 
     def sel(self, indexers: Mapping[str, Any] | None = None, **words: Any) -> Self:

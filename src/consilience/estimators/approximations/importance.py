@@ -5,13 +5,12 @@ Log densities of both at the draws in; the tail index of their ratio, smoothed w
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from consilience.diagnostics.tail_index import FEWEST_EXCEEDANCES, tail_index
-from consilience.errors import ConsilienceWarning
+from consilience.errors import warn
 from consilience.estimators.approximations.target import Floats, TargetDensity
 from consilience.record import Record
 from consilience.sample.inference_data import to_inference_data
@@ -89,11 +88,9 @@ def posterior(target: TargetDensity, points: Floats, title: str, found: Weighted
     attributes = {"inference_library": "consilience", "method": title, "pareto_k": found.pareto_k, **facts}
     tree["posterior"].attrs.update(attributes)
     if found.pareto_k > LARGEST:
-        warnings.warn(
+        warn(
             f"the {title} approximation is far from the posterior: the Pareto tail index of the importance ratios is "
             f"{found.pareto_k:.2f}, above {LARGEST}, so neither its draws nor their weights can be relied on; use "
-            "`pm.sample`.",
-            ConsilienceWarning,
-            stacklevel=3,
+            "`pm.sample`."
         )
     return tree

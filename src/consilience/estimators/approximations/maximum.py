@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError, SamplingError
+from consilience.errors import ModelError, SamplingError, warn
 from consilience.estimators.approximations.mode_tree import Optimum, mode_tree, named_values
 from consilience.estimators.approximations.target import Floats, TargetDensity, Variables
 from consilience.inference.modes.ascent import scaled_by
@@ -193,11 +193,9 @@ def _without_gradient(target: TargetDensity, method: str, most: int, options: di
 
     minimize: Any = optimize.minimize
     reason = target.density.without_gradient
-    warnings.warn(
+    warn(
         f"the mode is searched by the method {method!r} of SciPy, from one starting point and without gradients, so it "
-        f"is less exact: {reason}",
-        ConsilienceWarning,
-        stacklevel=3,
+        f"is less exact: {reason}"
     )
     given = {"maxiter": most, **options.pop("options", {})}
     first = target.starts(1, SCATTER)[0]
@@ -241,7 +239,7 @@ def _examine(target: TargetDensity, found: Optimum) -> None:
     far = transformed & (np.abs(x) > FAR)
     if target.density.without_gradient:
         if not found.converged:
-            _warn_of_the_end(found, stacklevel=4)
+            _warn_of_the_end(found)
         return
     with target.evaluations() as evaluations:
         gradient = evaluations.gradients(x[None])[0]
@@ -262,22 +260,18 @@ def _examine(target: TargetDensity, found: Optimum) -> None:
             if there > found.logp - FLAT:
                 bounds.append(target.coordinate(int(i)))
         if bounds:
-            warnings.warn(
+            warn(
                 f"the mode lies at a bound of the support of {', '.join(f'`{b}`' for b in bounds[:5])}: the density "
-                "does not fall towards it. A mode there says little of the posterior; see `pm.sample`.",
-                ConsilienceWarning,
-                stacklevel=3,
+                "does not fall towards it. A mode there says little of the posterior; see `pm.sample`."
             )
         elif not found.converged:
-            _warn_of_the_end(found, stacklevel=4)
+            _warn_of_the_end(found)
 
 
-def _warn_of_the_end(found: Optimum, stacklevel: int) -> None:
-    warnings.warn(
+def _warn_of_the_end(found: Optimum) -> None:
+    warn(
         f"the search for the mode did not converge ({found.message}); raise `maxeval`, or begin elsewhere with "
-        "`initvals=`.",
-        ConsilienceWarning,
-        stacklevel=stacklevel,
+        "`initvals=`."
     )
 
 

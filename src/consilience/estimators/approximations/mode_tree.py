@@ -6,13 +6,12 @@ How modes are sought stays outside.
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from consilience.errors import ConsilienceWarning
+from consilience.errors import warn
 from consilience.estimators.approximations.target import Floats, TargetDensity
 from consilience.record import Record
 from consilience.sample.inference_data import to_inference_data
@@ -89,11 +88,9 @@ def _covariance(target: TargetDensity, values: Mapping[str, Floats], names: list
     try:
         factor = np.linalg.inv(np.linalg.cholesky(curvature))
     except np.linalg.LinAlgError:
-        warnings.warn(
+        warn(
             "the second derivatives at the mode are not those of a peak, so there is no covariance (NaN): it is flat "
-            "there, or at a bound of the support. `pm.sample` tells how far the posterior reaches.",
-            ConsilienceWarning,
-            stacklevel=4,
+            "there, or at a bound of the support. `pm.sample` tells how far the posterior reaches."
         )
         return np.full(curvature.shape, np.nan)
     return np.asarray(factor.T @ factor)

@@ -101,7 +101,7 @@ def power(
         random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar,
         callback=callback,
     )  # fmt: skip
-    return study.delivered(blocking, stacklevel=2)
+    return study.delivered(blocking)
 
 
 def _held(simulation: Replication, decision: Callable[[Any], Any], sampler: Sampler) -> dict[str, Any]:

@@ -168,7 +168,7 @@ def sbc(
         random_seed=random_seed, cores=cores, executor=executor, store=store, progressbar=progressbar,
         callback=callback,
     )  # fmt: skip
-    return study.delivered(blocking, stacklevel=2)
+    return study.delivered(blocking)
 
 
 def _ranked(

@@ -109,7 +109,7 @@ def loo_kfold(
     found = Refitting(
         refits, held, store=store, about=about, retry=retry, keeps=save_fits, executor=executor, cores=cores,
         limit=limit, progressbar=progressbar, callback=callback,
-    ).run(stacklevel=2)  # fmt: skip
+    ).run()  # fmt: skip
     elpd = np.full(count, np.nan)
     for fold, one in found.items():
         if "elpd" in one:

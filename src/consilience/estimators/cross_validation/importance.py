@@ -14,7 +14,7 @@ import numpy as np
 
 from consilience.cluster.workers import Workers
 from consilience.diagnostics.variables import pieces, unread
-from consilience.errors import ArgumentError
+from consilience.errors import ArgumentError, warn
 from consilience.estimators.cross_validation.refits import arviz, axes_of
 
 WITHOUT: Final = ("log_weights", "pareto_k", "log_jacobian", "mixture")
@@ -90,11 +90,10 @@ def loo(
                     take(task.item[0], task.result())
     good = min(1 - 1 / np.log10(count), 0.7)
     if (bad := int((k > good).sum())) > 0:
-        warnings.warn(
+        warn(
             f"Estimated shape parameter of Pareto distribution is greater than {good:.2f} for {bad} of {k.size} "
             "observations, of which importance sampling is not to be trusted; `pm.reloo` leaves them out in refits.",
             UserWarning,
-            stacklevel=2,
         )
     shown = arviz("rcParams")["stats.ic_pointwise"] if pointwise is None else pointwise
     own = {"elpd_i": like.copy(data=elpd), "pareto_k": like.copy(data=k)} if shown else {}

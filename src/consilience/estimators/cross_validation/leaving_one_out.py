@@ -106,7 +106,7 @@ def reloo(
         found = Refitting(
             refits, held, store=store, about={"study": "reloo", "variable": name}, retry=retry, executor=executor,
             cores=cores, limit=limit, progressbar=progressbar, callback=callback,
-        ).run(stacklevel=2)  # fmt: skip
+        ).run()  # fmt: skip
     elpd = loo_orig.elpd_i.transpose(*dims).to_numpy().copy()
     for place, one in found.items():
         if "elpd" in one:

@@ -23,7 +23,7 @@ from consilience.backends import contexts
 from consilience.diagnostics.variables import attributes, unbuilt
 from consilience.distributions.densities import density_of_data
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, MissingPackageError, ModelError, SamplingError
+from consilience.errors import ConsilienceWarning, MissingPackageError, ModelError, SamplingError, warn
 from consilience.estimators.studies.many import Many
 from consilience.estimators.studies.many_fits import identity
 from consilience.ir import dimension as dims
@@ -206,25 +206,21 @@ class Refitting(Many[dict[int, dict[str, Any]]]):
         """By number."""
         return {self._numbers[i]: one for i, one in found.items()}
 
-    def run(self, stacklevel: int) -> dict[int, dict[str, Any]]:
+    def run(self) -> dict[int, dict[str, Any]]:
         """All of them; ConsilienceWarning with the reasons of those that failed or are in doubt."""
-        found = self.delivered(True, stacklevel + 1) if self._held else {}
+        found = self.delivered(True) if self._held else {}
         errors = {k: one["error"] for k, one in found.items() if "error" in one}
         doubtful = [k for k, one in found.items() if one.get("status") in DOUBTFUL]
         if errors:
             number, reason = next(iter(errors.items()))
-            warnings.warn(
+            warn(
                 f"{len(errors)} of {len(self._held)} refits failed, such as {number}: {reason}. `errors` has all "
-                "reasons.",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
+                "reasons."
             )
         if doubtful:
-            warnings.warn(
+            warn(
                 f"{len(doubtful)} of {len(self._held)} refits did not converge, such as {doubtful[0]}; give more "
-                "`draws` or `tune`.",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
+                "`draws` or `tune`."
             )
         return found
 

@@ -5,7 +5,6 @@ Functions and data in; filtered, smoothed and predicted states, and the likeliho
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ from consilience.distributions.custom import CustomDist
 from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.random_variable import fresh_key
 from consilience.distributions.seeds import is_integer, seed_from
-from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError
+from consilience.errors import ModelError, SamplingError, ShapeError, warn
 from consilience.estimators.filters.definition import Definition, Given
 from consilience.estimators.filters.forward import AT_TIMES, FilterGraph, Settings
 from consilience.estimators.filters.labelling import evidence_of, tree, weighted_quantiles
@@ -561,11 +560,9 @@ def _check(logs: npt.NDArray[np.float64], undefined: npt.NDArray[np.int64], time
     """Tell of weights without values, and of times at which all are 0, or one is infinite."""
     if undefined.any():
         first = times[undefined.any(0).argmax()]
-        warnings.warn(
+        warn(
             f"{undefined.sum()} weights have no value (NaN) and count as 0, the first at time {first}: a state or a "
-            "parameter of a distribution may be out of range there.",
-            ConsilienceWarning,
-            stacklevel=3,
+            "parameter of a distribution may be out of range there."
         )
     if (logs == np.inf).any() or np.isnan(logs).any():
         raise SamplingError(

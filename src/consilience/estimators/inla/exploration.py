@@ -6,12 +6,11 @@ to each of them, out.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Final
 
 import numpy as np
 
-from consilience.errors import ConsilienceWarning, SamplingError
+from consilience.errors import SamplingError, warn
 from consilience.estimators.approximations.importance import LARGEST, Weighted, weighted
 from consilience.estimators.inla.conditional import Conditional, conditional
 from consilience.estimators.inla.design import spread
@@ -79,11 +78,7 @@ def explored(field: LatentField, design: Integrated, seed: int) -> Explored:
         except SamplingError as error:
             lost.append(error)
     if lost:
-        warnings.warn(
-            f"{len(lost)} of {count} values of the hyperparameters are left out, the first since {lost[0]}",
-            ConsilienceWarning,
-            stacklevel=5,
-        )
+        warn(f"{len(lost)} of {count} values of the hyperparameters are left out, the first since {lost[0]}")
     nodes = [n for n in nodes if n.logp > top - DEEPEST]
     places = coordinates.standardized(np.array([n.theta for n in nodes]))
     surface = RBFInterpolator(places, np.array([n.logp for n in nodes]), kernel="quintic", degree=2)
@@ -92,11 +87,9 @@ def explored(field: LatentField, design: Integrated, seed: int) -> Explored:
     logp = np.asarray(surface(coordinates.standardized(thetas)))
     found = weighted(thetas, logp, logq)
     if found.pareto_k > LARGEST:
-        warnings.warn(
+        warn(
             f"the posterior of the hyperparameters is far from the shape that its points were chosen for (Pareto tail "
-            f"index {found.pareto_k:.2f}, above {LARGEST}), so it is known roughly only. Use `pm.sample`.",
-            ConsilienceWarning,
-            stacklevel=5,
+            f"index {found.pareto_k:.2f}, above {LARGEST}), so it is known roughly only. Use `pm.sample`."
         )
     return Explored(nodes, places, coordinates, found, modes)
 

@@ -5,14 +5,13 @@ A model and the names of its latent block in; marginals, draws and the log margi
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError, SamplingError
+from consilience.errors import ModelError, SamplingError, warn
 from consilience.estimators.approximations.importance import drawn as resampled
 from consilience.estimators.approximations.target import TargetDensity, Variables
 from consilience.estimators.inla.conditional import Conditional, LatentMoments
@@ -90,12 +89,10 @@ class NestedLaplace:
                 "proper prior; otherwise use `pm.sample`."
             )
         if sizes[worst] > 1.0:
-            warnings.warn(
+            warn(
                 f"given the hyperparameters, `{self.field.coordinate(worst)}` is far from normal: first-order "
                 f"corrections shift its mean by {best.shift[worst] / best.sd[worst]:.2g} standard deviations and give "
-                f"it the skewness {best.skewness[worst]:.2g}. Compare with `pm.sample`.",
-                ConsilienceWarning,
-                stacklevel=4,
+                f"it the skewness {best.skewness[worst]:.2g}. Compare with `pm.sample`."
             )
 
     # ---- marginals

@@ -77,7 +77,7 @@ def challenge(
     claim = Claim(result, model, threads(cores))
     status = str(posterior_of(result).attrs.get("status", ""))
     run = _Portfolio(claim, status, float(max_time), began, seed_from(random_seed), progressbar, callback)
-    return run.delivered(blocking, stacklevel=2)
+    return run.delivered(blocking)
 
 
 class _Portfolio(Stepwise[Challenge]):
@@ -121,9 +121,8 @@ class _Portfolio(Stepwise[Challenge]):
         if self.stopping:
             self.ended = " It was stopped before the end."
 
-    def result(self, stacklevel: int) -> Challenge:
+    def result(self) -> Challenge:
         """What was tried."""
-        del stacklevel
         return self.so_far()
 
     def so_far(self) -> Challenge:

@@ -7,14 +7,13 @@ likelihoods for mixture and Markov switching models using bridge sampling techni
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Final
 
 import numpy as np
 
 from consilience.diagnostics.effective_sample_size import ess_mean
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError, SamplingError
+from consilience.errors import ModelError, SamplingError, warn
 from consilience.estimators.smc.moves import shape_of
 from consilience.model.log_density import model_density
 from consilience.model.model import Model, modelcontext
@@ -118,10 +117,8 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
     variance += second_part.var() / second_part.mean() ** 2 / effective
     error = float(np.sqrt(variance))
     if error > UNCERTAIN:
-        warnings.warn(
+        warn(
             f"the log marginal likelihood has a standard error of {error:.2g}: a normal distribution stands badly for "
-            "this posterior. `pm.sample_smc` finds evidences without one.",
-            ConsilienceWarning,
-            stacklevel=2,
+            "this posterior. `pm.sample_smc` finds evidences without one."
         )
     return Evidence(middle + log_r, error)

@@ -6,14 +6,13 @@ than `ordered` asks for) and parameters without meaning have none; a likelihood 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from consilience.distributions.drawing import draw
-from consilience.errors import ConsilienceError, ConsilienceWarning, SamplingError, ShapeError
+from consilience.errors import ConsilienceError, SamplingError, ShapeError, warn
 from consilience.estimators.smc.particles import Floats
 from consilience.estimators.smc.population import numbers
 from consilience.model.diagnosis import diagnosis
@@ -73,18 +72,14 @@ def prior_draws(
             "Give draws that have one: `start=`."
         )
     if misfit is not None:
-        warnings.warn(
+        warn(
             f"{tried - wanted} of {tried} draws of the prior have no density and were drawn again; the evidence counts "
-            f"them. The first: {_why(model, misfit)}.",
-            ConsilienceWarning,
-            stacklevel=3,
+            f"them. The first: {_why(model, misfit)}."
         )
     if unlikely is not None and not density.simulated and "nan" in (why := _why(model, unlikely)):
-        warnings.warn(
+        warn(
             f"{without_weight} of {wanted} draws of the prior give the data no likelihood and have weight 0. The "
-            f"first: {why}.",
-            ConsilienceWarning,
-            stacklevel=3,
+            f"first: {why}."
         )
     return PriorDraws(np.split(np.concatenate(kept), chains), float(np.log(wanted / tried)))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.metadata
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
 from typing import Any, Final, TypeVar, cast
@@ -16,7 +15,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy as np
 
 from consilience.cluster import Task
-from consilience.errors import ConsilienceWarning, ConvergenceWarning, SamplingError
+from consilience.errors import ConvergenceWarning, SamplingError, warn
 from consilience.estimators.smc.moves import MOST_MOVES, ParticleKernel
 from consilience.estimators.smc.particles import TemperedDensity, TwoFactors
 from consilience.estimators.smc.population import Population, advanced, begun
@@ -145,32 +144,26 @@ class PopulationRun(Stepwise[R]):
         self._keep(last=False)
         return None if found.done else found
 
-    def result(self, stacklevel: int) -> R:
+    def result(self) -> R:
         """What there is; ConvergenceWarning where it was stopped, or particles had not forgotten where they began."""
         unsettled, done = [p.unsettled for p in self.populations], [p.done for p in self.populations]
         if not all(done):
             least = min(p.betas[-1] if p.betas else 0.0 for p in self.populations)
-            warnings.warn(
+            warn(
                 f"the run was stopped at the power {least:.3g} of the likelihood, with {sum(done)} of {len(done)} "
                 "chains done: particles of the others are of the prior times the likelihood to a power below 1, and "
                 "not of the posterior.",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
             )
         elif self._checks and any(unsettled):
-            warnings.warn(
+            warn(
                 f"in {sum(unsettled)} of {sum(len(p.betas) for p in self.populations)} stages particles "
                 f"still resembled those they began as after {MOST_MOVES} moves: draws and evidence may be wrong. Take "
                 "another kernel, or more `draws`.",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
             )
         if self._checkpoint is not None and self._checkpoint.fault is not None:
-            warnings.warn(
-                f"the checkpoint was not written to the end: {self._checkpoint.fault}",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
-            )
+            warn(f"the checkpoint was not written to the end: {self._checkpoint.fault}")
         return self.so_far()
 
     def so_far(self) -> R:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError, SamplingError
+from consilience.errors import ModelError, SamplingError, warn
 from consilience.estimators.smc.labelling import labelled
 from consilience.estimators.smc.moves import IMH, ParticleKernel
 from consilience.estimators.smc.population import population_from
@@ -110,11 +109,9 @@ def sample_smc(
     own = made_kernel(kernel, kernel_kwargs, density)
     enough = int(np.ceil(LEAST_EFFECTIVE * density.dimension / own.threshold))
     if compute_convergence_checks and draws < enough:
-        warnings.warn(
+        warn(
             f"{draws} particles are few for {density.dimension} dimensions: temperatures and covariances follow the "
-            f"particles so closely that evidences are biased. Take {enough} `draws` or more.",
-            ConsilienceWarning,
-            stacklevel=2,
+            f"particles so closely that evidences are biased. Take {enough} `draws` or more."
         )
     count = chains if chains is not None else max(2, min(4, os.cpu_count() or 1))
     if count < 1:
@@ -131,7 +128,7 @@ def sample_smc(
         result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
     )  # fmt: skip
     run.begin(starts)
-    return run.delivered(blocking, stacklevel=2)
+    return run.delivered(blocking)
 
 
 def resume(
@@ -198,7 +195,7 @@ def resume(
         result_of=partial(labelled, owner, density), progressbar=progressbar, callback=callback,
     )  # fmt: skip
     run.populations = populations
-    return run.delivered(blocking, stacklevel=2)
+    return run.delivered(blocking)
 
 
 def path_length(draws: int, waste_free: bool | int) -> int:
@@ -243,7 +240,7 @@ def made_kernel(
         )
     known = inspect.signature(kind).parameters
     others = {name: value for name, value in settings.items() if name not in known}
-    check_keywords(sample_smc, others, known, 3, SPELLED)
+    check_keywords(sample_smc, others, known, SPELLED)
     own = {name: value for name, value in settings.items() if name in known}
     if kind is not kernel and own:
         raise TypeError(

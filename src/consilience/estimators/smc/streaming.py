@@ -120,7 +120,7 @@ def assimilate(
                 progressbar=progressbar,
             )  # fmt: skip
             run.begin(PriorDraws(np.split(draws, len(points))))
-            found, reached = run.delivered(blocking=True, stacklevel=2), np.zeros(0)
+            found, reached = run.delivered(blocking=True), np.zeros(0)
             if run.stopping:
                 raise KeyboardInterrupt
         found = [replace(p, evidence=p.evidence + float(e)) for p, e in zip(found, evidences, strict=True)]

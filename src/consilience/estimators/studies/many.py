@@ -21,6 +21,7 @@ from consilience.errors import (
     ConvergenceWarning,
     SamplingError,
     WorkerLostError,
+    warn,
 )
 from consilience.events import Listener
 from consilience.output.display.words import clock
@@ -139,13 +140,12 @@ class Many(Stepwise[R]):
         self._here += 1
         self._first = self._first or time.perf_counter()
 
-    def result(self, stacklevel: int) -> R:
+    def result(self) -> R:
         """What was found; ConvergenceWarning where it was stopped before the last."""
         if len(self.done) < self._count:
-            warnings.warn(
+            warn(
                 f"the study was stopped after {len(self.done)} of {self._count} {self._title}; this is what they tell.",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
             )
         return self.so_far()
 

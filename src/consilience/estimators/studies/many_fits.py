@@ -25,7 +25,7 @@ from consilience.backends import contexts
 from consilience.cluster.pickles import dumps
 from consilience.diagnostics.variables import attributes, held, unbuilt
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError
+from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, warn
 from consilience.estimators.studies.many import Many
 from consilience.events import Event, Progress
 from consilience.model.data import with_sparse_parts
@@ -183,7 +183,7 @@ def sample_many(
         None if over is None else models, rows, Path(store) if store is not None else None, retry, random_seed, sampler,
         sampling, executor=executor, cores=cores, limit=limit, progressbar=progressbar, callback=callback,
     )  # fmt: skip
-    return study.delivered(blocking, stacklevel=2)
+    return study.delivered(blocking)
 
 
 class _Recipe:
@@ -294,11 +294,9 @@ class _ManyFits(Many[Fits]):
             there = {k: known[name] for k, name in enumerate(self._names) if name in known}
             self.done |= {k: one for k, one in there.items() if one["of"] == self._of(one["name"])}
             if changed := [one["name"] for k, one in there.items() if k not in self.done]:
-                warnings.warn(
+                warn(
                     f"{folder} has {len(changed)} fits of other data or another model, such as `{changed[0]}`: they "
-                    "are computed anew.",
-                    ConsilienceWarning,
-                    stacklevel=3,
+                    "are computed anew."
                 )
         self._recipe = _Recipe(models, seed, sampler, sampling)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from consilience.cluster import Task
-from consilience.errors import ConvergenceWarning, SamplingError
+from consilience.errors import ConvergenceWarning, SamplingError, warn
 from consilience.estimators.studies.many import moved_by_pieces
 from consilience.estimators.variational.approximation import Approximation
 from consilience.estimators.variational.course import Callbacks, Course
@@ -136,25 +135,23 @@ class Fitting(Stepwise[Approximation]):
                 raise
         self._errors = [one.exception() for one in work]
 
-    def result(self, stacklevel: int) -> Approximation:
+    def result(self) -> Approximation:
         """The inference's approximation, where the highest ascent has come to."""
         inference, best = self._inference, max(self._runs, key=lambda run: run.level)
         inference.went_on(self._settings[0], best)
         if self.stopping or any(run.interrupted for run in self._runs):
-            warnings.warn(
+            warn(
                 f"the fit was interrupted after {best.taken} steps; this is how far it got.",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
             )
         elif self._converge and not (best.arrived or best.ended):
-            warnings.warn(
+            warn(
                 f"the fit had not converged after {best.taken} steps: its bound was rising, or its parameters moved by "
                 "more than the noise. Take more steps (`n`), another `obj_optimizer`, or go on with `.refine`.",
                 ConvergenceWarning,
-                stacklevel=stacklevel + 1,
             )
         if self._check and inference.approx.family != PARTICLES:
-            inference.examine(stacklevel + 1)
+            inference.examine()
         return inference.approx
 
     def so_far(self) -> Approximation:

@@ -7,14 +7,13 @@ tells how far it can be relied on, out.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from consilience.distributions.seeds import seed_from
-from consilience.errors import ConsilienceWarning, ModelError, ShapeError
+from consilience.errors import ModelError, ShapeError, warn
 from consilience.estimators.approximations.target import Floats, TargetDensity
 from consilience.estimators.variational.approximation import (
     Approximation,
@@ -231,7 +230,7 @@ class Inference:
             self, settings, begins, runs, int(n), called, stop, converge=converge, check=check, executor=executor,
             progressbar=progressbar,
         )  # fmt: skip
-        return fitting.delivered(blocking, stacklevel=3)
+        return fitting.delivered(blocking)
 
     def went_on(self, optimizer: Optimizer, best: Course) -> None:
         """Take over what an ascent ended with."""
@@ -258,7 +257,7 @@ class Inference:
         del progressbar_theme
         return self.fit(n, progressbar=progressbar, converge=False, **options)
 
-    def examine(self, stacklevel: int) -> None:
+    def examine(self) -> None:
         """How far the approximation is from the posterior, by importance ratios, slopes and short chains."""
         approx = self.approx
         generator = np.random.Generator(np.random.Philox(key=[self.seed & (2**64 - 1), 4]))
@@ -271,11 +270,9 @@ class Inference:
         found = examined(approx, points, logp, logq, slopes, self._ends(points[:CHAINS]))
         approx.pareto_k, approx.deviation = found.pareto_k, found.deviation
         if found.warning:
-            warnings.warn(
+            warn(
                 f"the {type(self).__name__} approximation may be far from the posterior: {found.warning}. Compare with "
-                "`pm.sample`.",
-                ConsilienceWarning,
-                stacklevel=stacklevel + 1,
+                "`pm.sample`."
             )
 
     def _checked(self) -> int:

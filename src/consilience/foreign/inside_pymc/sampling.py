@@ -6,12 +6,11 @@ What has no translation is refused by its name before anything is sampled, or le
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from consilience.distributions.context import current_or_none
-from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError
+from consilience.errors import ConsilienceError, ModelError, warn
 from consilience.foreign import from_pymc
 from consilience.foreign.inside_pymc.keywords import SETTINGS, options_of, planned
 from consilience.foreign.inside_pymc.trace import labelled
@@ -47,7 +46,7 @@ def sampled(before: Callable[..., Any], given: Mapping[str, Any], fallback: bool
             raise
         reason = error
     notes = "".join(f" {note}" for note in getattr(reason, "__notes__", ()))
-    warnings.warn(f"PyMC's own sampler takes this model: {reason}{notes}", ConsilienceWarning, stacklevel=3)
+    warn(f"PyMC's own sampler takes this model: {reason}{notes}")
     return before(**_for_pymc(given))
 
 

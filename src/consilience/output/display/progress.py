@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from consilience.errors import ConsilienceWarning
+from consilience.errors import ConsilienceWarning, warn
 from consilience.events import ChainLost, ChainMoved, Progress, Restarted, RunEnded, RunStarted, WorkerNotice
 from consilience.output.display.lines import Lines
 from consilience.output.display.notebook import Notebook, in_notebook
@@ -115,11 +114,9 @@ class Reporter:
             with contextlib.suppress(Exception):  # the terminal should not stay in its hands
                 broken.finish(None)
         with contextlib.suppress(ConsilienceWarning):  # where warnings are errors too
-            warnings.warn(
+            warn(
                 f"progress cannot be shown ({type(error).__name__}: {error}); the run goes on without. "
-                "progressbar=False switches it off.",
-                ConsilienceWarning,
-                stacklevel=3,
+                "progressbar=False switches it off."
             )
 
     def __enter__(self) -> Self:
