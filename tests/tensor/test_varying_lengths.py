@@ -14,7 +14,7 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.errors import MissingRuleError
-from consilience.ir import Node
+from consilience.ir import Node, Op, TensorType, topological
 
 A, X = 0.7, np.array([0.5, 1.2, 0.9, 2.0, 0.3])
 COUNTS = np.array([2, 0, 5, 1, 3])
@@ -83,6 +83,11 @@ PROGRAMS: dict[str, tuple[Callable[[Node, Node, Node], Node], Callable[[int, Any
         ).sum(),
     ),
     "sorted": (lambda i, a, x: (a * pt.sort(x[: i + 1])[-1:]).sum(), lambda i, a, x: a * x[: i + 1].max()),
+    "running products": (lambda i, a, x: pt.cumprod(a * x[: i + 1])[-1], lambda i, a, x: (a * x[: i + 1]).prod()),
+    "as they are, in other places": (
+        lambda i, a, x: (a * pt.cast(x[:i] > 0.6, "float64")[None, :].T).sum(),
+        lambda i, a, x: a * (x[:i] > 0.6).sum(),
+    ),
     "a mask": (lambda i, a, x: (a * x[x > 0.2 * i + 0.4]).sum(), lambda i, a, x: (a * x[x > 0.2 * i + 0.4]).sum()),
     "written into": (
         lambda i, a, x: (pt.set_subtensor(x[:i], a * x[:i] ** 2) * pt.arange(5)).sum(),
@@ -137,6 +142,30 @@ def test_every_step_has_lengths_of_its_own(name: str, backend: str) -> None:
         for k, direction in enumerate(np.eye(5)):
             moved = [sum(meant(i, A, X + s * direction) for i in COUNTS) for s in (step, -step)]
             np.testing.assert_allclose(by_x[k], (moved[0] - moved[1]) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+class FollowsAllAxes(Op):
+    """An op on trial that says that every axis of its operand is a batch."""
+
+    core = 0
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        return inputs[0].tensor_type
+
+
+class SaysNothing(FollowsAllAxes):
+    """The same, but it does not say so."""
+
+    core = None
+
+
+def test_an_op_that_follows_all_axes_of_its_operand_needs_no_form_of_its_own() -> None:
+    """What it says of its axes is enough; an op that says nothing is refused, with the way out."""
+    x, counts = pt.tensor("x", shape=(5,)), pt.lvector("counts")
+    made = pt.vectorize(lambda i: Node(FollowsAllAxes(), x[:i]).sum(), "()->()")(counts)
+    assert any(isinstance(node.op, FollowsAllAxes) for node in topological([made]))
+    with pytest.raises(MissingRuleError, match="has no form for that"):
+        pt.vectorize(lambda i: Node(SaysNothing(), x[:i]).sum(), "()->()")(counts)
 
 
 def test_a_likelihood_with_a_loop_inside_a_loop() -> None:
