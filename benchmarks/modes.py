@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.report import Row, show
-from consilience.inference.modes.search import BUDGET, Regions, find_regions
+from consilience.inference.modes.regions import Regions
+from consilience.inference.modes.search import BUDGET, find_regions
 from consilience.inference.modes.visits import visits
 from tests.inference.mixtures import Mixture, affine
 from tests.inference.unimodal import UNIMODAL, density_of

@@ -12,7 +12,7 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.names import older_names
-from consilience.sample import keywords
+from consilience.sample import arguments
 from consilience.sample.tree import Posterior
 from tests.rows import over_rows
 
@@ -74,16 +74,16 @@ def test_older_parameters_of_distributions_are_answered(older: str, today: str) 
     assert answered
 
 
-@pytest.mark.parametrize("name", [*keywords.ABSENT, *keywords.SAME])
+@pytest.mark.parametrize("name", [*arguments.ABSENT, *arguments.SAME])
 def test_older_keywords_of_sample_are_answered(name: str) -> None:
     """The keyword is not taken, and the error names what is."""
     with pm.Model():
         pm.Normal("x")
         with pytest.raises(TypeError, match=f"PyMC's `{name}` does not exist here") as caught:
             pm.sample(10, **{name: 1})
-    if name in keywords.SAME:
-        assert f"`{keywords.SAME[name]}=`" in str(caught.value)
-        assert keywords.SAME[name] in inspect.signature(pm.sample).parameters
+    if name in arguments.SAME:
+        assert f"`{arguments.SAME[name]}=`" in str(caught.value)
+        assert arguments.SAME[name] in inspect.signature(pm.sample).parameters
 
 
 def test_draws_are_asked_for_by_group(places: dict[str, Any]) -> None:

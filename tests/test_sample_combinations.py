@@ -10,13 +10,13 @@ from scipy import integrate, special, stats
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.inference.modes.normals import normals_of
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.starting_point import starting_positions
 from consilience.sample.discrete_regions import DiscreteRegions
 from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
 from consilience.sample.summed_regions import contradicted, few_combinations
+from tests.inference.region_normals import normals_of
 
 STEPS, NOISE, WIDE = 60, 0.5, 3.0
 SERIES = np.repeat([0.0, 1.0, 2.0], 20) + np.random.default_rng(2).normal(0.0, 0.35, STEPS)

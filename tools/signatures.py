@@ -18,7 +18,7 @@ from typing import Any
 
 import consilience as pm
 from consilience.inference import kernel
-from consilience.sample import keywords
+from consilience.sample import arguments
 
 RECORD = Path(__file__).parent / "signatures.json"
 MODULES = (
@@ -211,10 +211,10 @@ REASONS = {
 """What users call and what stays different, as "name:parameter" or "name:missing", and why."""
 
 TAKEN = {
-    "sample*": {*keywords.IGNORED, "trace", "compile_kwargs", "return_inferencedata"},
+    "sample*": {*arguments.IGNORED, "trace", "compile_kwargs", "return_inferencedata"},
     "fit": {"backend", "include_transformed"},
-    "compute_*": {*keywords.IGNORED, "compile_kwargs", "progressbar"},
-    "stats.compute_*": {*keywords.IGNORED, "compile_kwargs", "progressbar"},
+    "compute_*": {*arguments.IGNORED, "compile_kwargs", "progressbar"},
+    "stats.compute_*": {*arguments.IGNORED, "compile_kwargs", "progressbar"},
     "sample_p*": {"idata_kwargs", "progressbar"},
     "compile": {"inputs", "outputs", "random_seed", "mode"},  # called, the module of that name is the function
 }

@@ -17,7 +17,8 @@ from llvmlite import binding as llvm
 
 from consilience.cluster.executors import Adapter
 from consilience.inference import DEMetropolisZ
-from consilience.run import RunPlan, launch
+from consilience.run import Run, RunPlan
+from consilience.run.launch import new_leg
 
 TUNE, DRAWS = 50, 450  # one segment each
 CODE = """
@@ -81,9 +82,12 @@ def efficiency(chains: int, workers: int, seconds: float, way: float) -> float:
 
     On a machine that is busy sleep takes longer than it should, with chains and without.
     """
-    running = launch(
-        Sleeping(seconds), DEMetropolisZ(), np.zeros((chains, 2)), RunPlan(tune=TUNE, draws=DRAWS), seed=1,
-        executor=Pickling(workers, way),
+    running = Run(
+        new_leg(
+            Sleeping(seconds), DEMetropolisZ(), np.zeros((chains, 2)), RunPlan(tune=TUNE, draws=DRAWS), seed=1,
+            executor=Pickling(workers, way),
+        ),
+        1,
     )  # fmt: skip
     began = time.monotonic()
     running.start(background=False)

@@ -18,8 +18,8 @@ SHORT = {"consilience.tensor": "pt", "consilience.xtensor": "px", "consilience":
 # Subjects of `pm`, by the row of `consilience._NAMES` a name stands in.
 SUBJECTS = {
     "Models": "consilience.model consilience.logprob",
-    "Sampling": "consilience.sample consilience.sample.many_fits consilience.sample.report consilience.diagnostics "
-    "consilience.datasets",
+    "Sampling": "consilience.sample consilience.estimators.studies.many_fits consilience.sample.report "
+    "consilience.diagnostics consilience.datasets",
     "Step methods": "consilience.inference",
     "Posteriors without chains": "consilience.estimators.approximations consilience.estimators.inla "
     "consilience.estimators.variational consilience.estimators.smc consilience.estimators.filters",

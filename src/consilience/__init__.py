@@ -75,7 +75,7 @@ _NAMES: Final = {
         plot_ridge plot_trace plot_trace_dist psense psense_summary residual_r2 rhat rhat_nested
         weight_predictions
     """,
-    "consilience.sample.many_fits": "sample_many",
+    "consilience.estimators.studies.many_fits": "sample_many",
     "consilience.sample.report": "report",
     "consilience.sample": """
         Save Stop Tuning compute_deterministics compute_log_likelihood compute_log_prior forecast

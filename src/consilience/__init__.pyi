@@ -279,7 +279,7 @@ from consilience.plots import residual_r2 as residual_r2
 from consilience.plots import rhat as rhat
 from consilience.plots import rhat_nested as rhat_nested
 from consilience.plots import weight_predictions as weight_predictions
-from consilience.sample.many_fits import sample_many as sample_many
+from consilience.estimators.studies.many_fits import sample_many as sample_many
 from consilience.sample.report import report as report
 from consilience.sample import Save as Save
 from consilience.sample import Stop as Stop

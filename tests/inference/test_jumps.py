@@ -25,13 +25,14 @@ from consilience.inference.jumps import (
     take_in,
 )
 from consilience.inference.messages import Rows
-from consilience.inference.modes.normals import RegionNormals, normals_of
+from consilience.inference.modes.normals import RegionNormals
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.point import Point, new_point, start
 from consilience.inference.streams import chain_key
 from consilience.inference.vectors import Vectors
 from consilience.native.mathematics import exp, log
 from consilience.native.typed_python import Array, address, boolean, f64, i64, native, record
+from tests.inference.region_normals import normals_of
 from tests.inference.targets import Target, bimodal, correlated_normal, flat, half_space, standard
 
 Matrix = NDArray[np.float64]

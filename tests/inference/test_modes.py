@@ -24,7 +24,8 @@ from consilience.inference.modes.ascent import (
 )
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.modes.region_mass import curvature_at, importance, laplace
-from consilience.inference.modes.search import Regions, find_regions
+from consilience.inference.modes.regions import Regions
+from consilience.inference.modes.search import find_regions
 from consilience.inference.modes.starting_points import chains_per_region, starting_points
 from consilience.inference.modes.visits import distinguishing_coordinates, visits
 from consilience.native.typed_python import Array, f64, i64, native

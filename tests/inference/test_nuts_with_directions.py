@@ -13,10 +13,10 @@ from consilience.inference.fisher_metric import estimate
 from consilience.inference.jumps import JumpCommand
 from consilience.inference.messages import Rows
 from consilience.inference.metric import Scales
-from consilience.inference.modes.normals import normals_of
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from tests.inference.metrics import random_scales, scales_of
+from tests.inference.region_normals import normals_of
 from tests.inference.targets import PlainTarget, Target, correlated, correlated_normal, funnel, standard
 
 Matrix = NDArray[np.float64]

@@ -12,7 +12,8 @@ from consilience.errors import SamplingError
 from consilience.inference.modes.common_block import common_block, widths_at
 from consilience.inference.modes.coverage import PROMISED, poisson_bound, unmet
 from consilience.inference.modes.evaluations import Evaluations
-from consilience.inference.modes.search import Regions, find_regions
+from consilience.inference.modes.regions import Regions
+from consilience.inference.modes.search import find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import visits
 from tests.inference.mixtures import Mixture

@@ -16,11 +16,11 @@ from consilience.inference.density import Inputs, Outputs
 from consilience.inference.jumps import JumpCommand
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import Rows
-from consilience.inference.modes.normals import normals_of
 from consilience.inference.nuts_chain import Averaging, Learning, NutsCommand
 from consilience.inference.streams import chain_key
 from consilience.native.typed_python import Array, f64, i64, native, record
 from tests.inference.metrics import random_scales
+from tests.inference.region_normals import normals_of
 from tests.inference.targets import Target, correlated_normal
 
 TARGET = correlated_normal(5, 3)

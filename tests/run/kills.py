@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference import Kernel, LogDensity
-from consilience.run import RunPlan, run_chains
+from consilience.run import RunPlan
+from tests.run.launching import run_chains
 from tests.run.support import copied, fingerprint, resumed
 
 Story = tuple[LogDensity, Kernel, NDArray[np.float64], RunPlan]
@@ -22,7 +23,8 @@ KILLED = """
     import importlib
     import sys
     from pathlib import Path
-    from consilience.run import checkpoint as checkpoints, launch
+    from consilience.run import checkpoint as checkpoints
+    from tests.run.launching import launch
     from tests.run.support import finish, sleepy
 
     place, module, name = Path(sys.argv[1]), sys.argv[2], sys.argv[3]

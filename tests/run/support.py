@@ -21,11 +21,12 @@ from consilience.inference.columns import Columns
 from consilience.inference.kernel import MarkovChain
 from consilience.inference.messages import ChainTuning, Command, Divergences, Rows, Snapshot, Window
 from consilience.inference.tuner import Tuner, TuningSetting
-from consilience.run import Run, RunPlan, RunResult, launch
+from consilience.run import Run, RunPlan, RunResult
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
+from tests.run.launching import launch
 
 Hook = Callable[["Watched"], None]
 

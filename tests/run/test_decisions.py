@@ -20,12 +20,13 @@ from consilience.events import CheckFigures, Event, Restarted
 from consilience.inference import NUTS
 from consilience.inference.jump_tuner import JUMPS
 from consilience.inference.messages import Window
-from consilience.run import Run, RunPlan, RunResult, forecast, launch, monitor, run_chains, verdicts
+from consilience.run import Run, RunPlan, RunResult, forecast, monitor, verdicts
 from consilience.run.attempt import Attempt
 from consilience.run.course import RunCourse
 from consilience.run.remedies import Restart, jumps
 from consilience.run.verdicts import Sight
 from tests.inference.targets import Target, correlated, correlated_normal, funnel, standard
+from tests.run.launching import launch, run_chains
 from tests.run.support import EarlyChecks, finish
 from tests.run.targets import two_normals
 

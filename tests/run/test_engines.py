@@ -23,7 +23,7 @@ from consilience.run import Monitored, Run, RunPlan, forecast
 from consilience.run.attempt import Attempt
 from consilience.run.course import MOST_REQUESTS, Leg, RunCourse
 from consilience.run.engine import Chains, Engine, Overseer
-from consilience.run.remedies import Look, Remedy, Restart
+from consilience.run.remedies import Look, Restart
 
 COLUMNS = Columns({"lp": "float64"}, {"log density": "lp"})
 PLAN = RunPlan(tune=20, rule=StoppingRule(target_ess=300.0), min_draws=100, max_draws=2000)
@@ -218,7 +218,7 @@ def test_a_remedy_is_one_function_and_one_that_asks_for_ever_is_not_heard_for_ev
         asked.append(attempt.count)
         return Restart("never content", "this could be better", attempt.windows)
 
-    monkeypatch.setattr("consilience.run.course.REMEDIES", {"metric": Remedy(never_content)})
+    monkeypatch.setattr("consilience.run.course.REMEDIES", {"metric": never_content})
     monkeypatch.setattr(SelfTuning, "again", lambda self, reason, windows: None)
     events: list[Event] = []
     run = running(Independent(), events=events)
@@ -251,7 +251,7 @@ def exchanging(monkeypatch: pytest.MonkeyPatch, seen: Callable[[Run], None], pla
         seen(run)
         return Restart("coordinates", "others suit better", successor=successor)
 
-    monkeypatch.setattr("consilience.run.course.REMEDIES", {"coordinates": Remedy(ask)})
+    monkeypatch.setattr("consilience.run.course.REMEDIES", {"coordinates": ask})
     run = running(Independent(), plan)
     return run, successor
 

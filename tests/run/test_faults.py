@@ -20,19 +20,9 @@ from consilience.diagnostics.examination import examine
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import ConsilienceWarning, InitialPointError, SamplingError
 from consilience.inference import NUTS, Metropolis
-from consilience.run import (
-    ChainLost,
-    ChainMoved,
-    DrawsMade,
-    Event,
-    Monitored,
-    Progress,
-    RunEnded,
-    RunResult,
-    launch,
-    run_chains,
-)
+from consilience.run import ChainLost, ChainMoved, DrawsMade, Event, Monitored, Progress, RunEnded, RunResult
 from tests.inference.targets import Target, correlated_normal, half_space, standard
+from tests.run.launching import launch, run_chains
 from tests.run.support import EarlyChecks, Watched, WatchedKernel, fingerprint, finish, sleepy
 from tests.run.targets import long_tailed, with_switch
 

@@ -10,9 +10,10 @@ import pytest
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import NUTS
 from consilience.inference.jump_tuner import Jumping
-from consilience.run import RunPlan, launch
+from consilience.run import RunPlan
 from consilience.run.threads.chain_worker import LEAST, pages
 from tests.inference.targets import correlated_normal
+from tests.run.launching import launch
 from tests.run.support import WatchedKernel, fingerprint
 
 OPTIONS = RunPlan(rule=StoppingRule(target_ess=200.0))

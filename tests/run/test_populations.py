@@ -14,8 +14,9 @@ from consilience.inference.block import block_of
 from consilience.inference.messages import Divergences, Window
 from consilience.inference.tuner import TuningSetting
 from consilience.record import replace
-from consilience.run import RunPlan, launch, run_chains
+from consilience.run import RunPlan
 from tests.inference.targets import Target, correlated_normal, student
+from tests.run.launching import launch, run_chains
 from tests.run.support import Tape, fingerprint, finish, resumed
 
 NORMAL = correlated_normal(5, 1)

@@ -21,13 +21,14 @@ from consilience.errors import StorageError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.inference.messages import Matrix, Window
 from consilience.record import replace
-from consilience.run import DrawsMade, Monitored, RunResult, launch, run_chains
+from consilience.run import DrawsMade, Monitored, RunResult
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
 from consilience.run.course import RunCourse
 from consilience.run.engine import Engine
 from tests.inference.targets import Target, correlated, correlated_normal, funnel
 from tests.run.kills import Story, check_kills
+from tests.run.launching import launch, run_chains
 from tests.run.support import EarlyChecks, Tape, Watched, WatchedKernel, fingerprint, finish, resumed, sleepy
 from tests.run.targets import far_below, two_normals
 

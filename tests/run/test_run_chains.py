@@ -18,20 +18,10 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import InitialPointError, SamplingError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
 from consilience.native.beside import Workshop, hand_over
-from consilience.run import (
-    DrawsMade,
-    Event,
-    Progress,
-    Restarted,
-    Run,
-    RunEnded,
-    RunResult,
-    RunStarted,
-    launch,
-    run_chains,
-)
+from consilience.run import DrawsMade, Event, Progress, Restarted, Run, RunEnded, RunResult, RunStarted
 from consilience.run.threads.chain_worker import RECENT
 from tests.inference.targets import Target, correlated_normal, funnel, standard
+from tests.run.launching import launch, run_chains
 from tests.run.support import EarlyChecks, fingerprint, finish, sleepy
 from tests.run.targets import two_normals
 

@@ -16,9 +16,10 @@ from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.inference import NUTS
 from consilience.model.log_density import model_density
 from consilience.model.starting_point import starting_positions
-from consilience.run import RunPlan, launch, run_chains
+from consilience.run import RunPlan
 from consilience.sample.step_methods import DivisibleDensity, assigned
 from tests.run.kills import Story, check_kills
+from tests.run.launching import launch, run_chains
 from tests.run.support import Tape, fingerprint, finish, resumed
 
 CHAINS = 8

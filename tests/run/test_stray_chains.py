@@ -12,9 +12,10 @@ from consilience.inference import NUTS
 from consilience.inference.columns import Columns
 from consilience.inference.messages import Divergences, Window
 from consilience.record import replace
-from consilience.run import ChainMoved, Event, launch
+from consilience.run import ChainMoved, Event
 from consilience.run.stray_chains import FEWEST, stray_chains
 from tests.inference.targets import Target
+from tests.run.launching import launch
 from tests.run.support import EarlyChecks, fingerprint, finish
 from tests.run.targets import far_below
 

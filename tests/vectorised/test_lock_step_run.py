@@ -180,9 +180,9 @@ def test_the_package_loads_without_jax() -> None:
 
 def test_chains_in_lock_step_jump_between_regions_of_different_width() -> None:
     """Chains that all begin in the wide mode come to the right weights, by normals that are both too wide."""
-    from consilience.inference.modes.normals import normals_of
     from consilience.run.lock_step.chees import at
     from consilience.run.lock_step.jumps import jumped, on_device
+    from tests.inference.region_normals import normals_of
 
     def logp(x: Any) -> Any:
         near = jax.numpy.log(0.3) - 0.5 * (x**2).sum()

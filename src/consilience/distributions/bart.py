@@ -25,6 +25,7 @@ from consilience.distributions.forests import (
     Forest,
     prior_draws,
 )
+from consilience.distributions.random_variable import random_variables
 from consilience.distributions.simulator import as_vector, call_with_seed, generator_of
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.ir import Node, Shape, TensorType
@@ -273,8 +274,6 @@ def table(X: Any) -> tuple[Any, tuple[str, ...], tuple[tuple[Any, ...] | None, .
 
 def depends_on_random(X: Node) -> None:
     """Raise ModelError for covariates that are random."""
-    from consilience.distributions.random_variable import random_variables
-
     if found := random_variables([X]):
         raise ModelError(
             f"BART: `X` depends on {found[0]!r}, which is random; trees split rows of known covariates. Use the data "

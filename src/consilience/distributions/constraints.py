@@ -29,11 +29,12 @@ from consilience.distributions.mathematics import (
     square,
     where,
 )
+from consilience.distributions.written_softmax import element_of_softmax, written_softmax
 from consilience.ir import INTEGERS, Node, constant_value
-from consilience.ops import Elementwise, ExpandDims, Index, Reduce, Softmax
-from consilience.ops.index import FULL, At, Specification
+from consilience.ops import ExpandDims, Index, Softmax
+from consilience.ops.index import FULL
 from consilience.ops.linalg import diagonal, matrix_transpose
-from consilience.ops.reduce import reduce, softmax
+from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to
 from consilience.record import Record
 
@@ -187,7 +188,7 @@ class IntervalConstraint(Constraint):
     def settled(self, value: Node) -> Node:
         if self.upper != 1.0 or not self.upper_included or constant_value(value) is not None:
             return value
-        element = _element_of_softmax(value)
+        element = element_of_softmax(value)
         if element is not None:
             return element
         # A probability that was computed, such as a quotient.
@@ -253,36 +254,50 @@ class Single(Constraint):
         return Single(_named(self.number, parameters))
 
 
-class RealVector(Constraint):
+real: Final = Real()
+positive: Final = IntervalConstraint(0.0, lower_included=False)
+integer: Final = Whole(-math.inf)
+
+
+class Each(Constraint):
+    """Vectors, or arrays of another rank, of numbers that each lie in one set, `element`."""
+
+    event_rank: ClassVar[int] = 1
+    element: ClassVar[Constraint]
+
+    def holds(self, value: Node) -> Node:
+        return reduce("all", self.element.holds(value), tuple(range(-self.event_rank, 0)))
+
+    def admits(self, value: Node) -> Node:
+        return reduce("all", self.element.admits(value), tuple(range(-self.event_rank, 0)))
+
+
+class RealVector(Each):
     """Vectors of real numbers."""
 
-    event_rank: ClassVar[int] = 1
-
+    element: ClassVar[Constraint] = real
     rule = "finite numbers"
 
-    def holds(self, value: Node) -> Node:
-        return reduce("all", isfinite(value), -1)
 
-
-class WholeVector(Constraint):
+class WholeVector(Each):
     """Vectors of whole numbers."""
 
-    event_rank: ClassVar[int] = 1
     discrete: ClassVar[bool] = True
-
+    element: ClassVar[Constraint] = integer
     rule = "whole numbers"
 
-    def holds(self, value: Node) -> Node:
-        return reduce("all", integer.holds(value), -1)
+
+class PositiveVector(Each):
+    """Vectors of positive numbers."""
+
+    element: ClassVar[Constraint] = positive
+    rule = "> 0"
 
 
 class RealMatrix(RealVector):
     """Matrices of real numbers."""
 
     event_rank: ClassVar[int] = 2
-
-    def holds(self, value: Node) -> Node:
-        return reduce("all", isfinite(value), (-2, -1))
 
 
 class MatrixWithGaps(RealMatrix):
@@ -293,19 +308,8 @@ class MatrixWithGaps(RealMatrix):
     def holds(self, value: Node) -> Node:
         return reduce("all", logical_or(isfinite(value), isnan(value)), (-2, -1))
 
-
-class PositiveVector(Constraint):
-    """Vectors of positive numbers."""
-
-    event_rank: ClassVar[int] = 1
-
-    rule = "> 0"
-
-    def holds(self, value: Node) -> Node:
-        return reduce("all", positive.holds(value), -1)
-
     def admits(self, value: Node) -> Node:
-        return reduce("all", positive.admits(value), -1)
+        return self.holds(value)
 
 
 class NonnegativeVector(Constraint):
@@ -424,64 +428,6 @@ def _keeps_last_axis(value: Node) -> bool:
     )
 
 
-def written_softmax(value: Node) -> Node:
-    """A softmax over one axis that was written out as the op, whose logarithm is finite where it is 0 itself."""
-    if not isinstance(value.op, Elementwise):
-        return value
-    function, inner = value.op.function, value.inputs[0]
-    if function == "exp" and inner.op == Elementwise("sub"):
-        x, total = inner.inputs
-        terms, axis = _reduced(total, "logsumexp")
-        if terms is None and total.op == Elementwise("log"):
-            terms, axis = _reduced(total.inputs[0], "sum")
-            terms = terms.inputs[0] if terms is not None and terms.op == Elementwise("exp") else None
-    elif function == "true_div" and inner.op == Elementwise("exp"):
-        (x,) = inner.inputs
-        terms, axis = _reduced(value.inputs[1], "sum")
-        terms = x if terms is inner else None
-    else:
-        return value
-    return softmax(x, axis) if terms is x else value
-
-
-def _element_of_softmax(value: Node) -> Node | None:
-    """An element of a softmax that was written out, `exp(x - logsumexp(x))[i]` or `exp(x[i] - logsumexp(x))`."""
-    if isinstance(value.op, Index):
-        whole = written_softmax(value.inputs[0])
-        return Node(value.op, whole, *value.inputs[1:]) if isinstance(whole.op, Softmax) else None
-    if value.op != Elementwise("exp") or value.inputs[0].op != Elementwise("sub"):
-        return None
-    part, total = value.inputs[0].inputs
-    if not isinstance(total.op, Reduce) or total.op.kind != "logsumexp" or len(total.op.axes) > 1:
-        return None
-    (whole,), (axis,) = total.inputs, total.op.axes
-    index = _index_of(part, whole)
-    if index is None or any(isinstance(e, At) != (i == axis) for i, e in enumerate(index) if e != FULL):
-        return None
-    return Node(Index(index), softmax(whole, axis))
-
-
-def _index_of(part: Node, whole: Node) -> Specification | None:
-    """The static index by which a part was taken of a whole, before functions of both or behind them."""
-    if isinstance(part.op, Index) and part.inputs == (whole,):
-        return part.op.specification
-    if not isinstance(part.op, Elementwise) or part.op != whole.op:
-        return None
-    pairs = list(zip(part.inputs, whole.inputs, strict=True))
-    found = {_index_of(a, b) for a, b in pairs if b.ndim}
-    return found.pop() if len(found) == 1 and all(a is b for a, b in pairs if not b.ndim) else None
-
-
-def _reduced(total: Node, kind: str) -> tuple[Node | None, int]:
-    """What is reduced over one axis, and which; the axis is kept, or the only one."""
-    inner = total.inputs[0] if isinstance(total.op, ExpandDims) else total
-    if not isinstance(inner.op, Reduce) or inner.op.kind != kind or len(inner.op.axes) > 1:
-        return None, 0
-    (axis,) = inner.op.axes
-    kept = total.op == ExpandDims((axis,)) or (inner is total and inner.inputs[0].ndim == 1)
-    return inner.inputs[0] if kept else None, axis
-
-
 class PositiveDefinite(Constraint):
     """Symmetric positive definite matrices.
 
@@ -590,14 +536,11 @@ def whole_numbers(lower: Bound, upper: Bound = math.inf) -> Whole:
     return Whole(lower, upper)
 
 
-real: Final = Real()
 extended_real: Final = ExtendedReal()
-positive: Final = IntervalConstraint(0.0, lower_included=False)
 nonnegative: Final = IntervalConstraint(0.0)
 unit_interval: Final = IntervalConstraint(0.0, 1.0)
 open_unit_interval: Final = IntervalConstraint(0.0, 1.0, False, False)
 positive_probability: Final = IntervalConstraint(0.0, 1.0, lower_included=False)
-integer: Final = Whole(-math.inf)
 natural: Final = Whole(0.0)
 binary: Final = Whole(0.0, 1.0)
 circle: Final = CircleConstraint()

@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from consilience.errors import ModelError
 from consilience.ir import Dim, Node, Shape
 from consilience.names.absent import around
+
+Declared = TypeVar("Declared")
 
 
 class Default:
@@ -145,3 +147,26 @@ def current(what: str | None = None) -> ModelContext:
             raise ModelError(told)
         raise ModelError(f"No model on context stack: use `with pm.Model():`{hint}.")
     return found
+
+
+class Declaring(type):
+    """Makes a model the context while its `__init__` runs, so that those of derived classes may declare variables."""
+
+    @property
+    def __signature__(cls) -> Any:
+        import inspect
+
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # of the class that is made, not of this one
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+    def __call__(cls: type[Declared], *arguments: Any, **named: Any) -> Declared:
+        made: Any = cls.__new__(cls)
+        made.around = current_or_none()
+        push(made)
+        try:
+            made.__init__(*arguments, **named)
+        finally:
+            pop()
+            del made.around
+        result: Declared = made
+        return result

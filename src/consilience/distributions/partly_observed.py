@@ -6,18 +6,14 @@ the elements with data, given the others, which have none of their own.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from consilience.distributions.constraints import (
     Constraint,
-    PositiveVector,
-    RealVector,
-    WholeVector,
-    integer,
-    positive,
+    Each,
     real,
     real_vector,
     whole_vector,
@@ -32,7 +28,6 @@ from consilience.ops.shape import concatenate, reshape
 from consilience.record import Record
 
 Mask = npt.NDArray[np.bool_]
-DIVISIBLE: Final = (RealVector, PositiveVector, WholeVector)
 
 
 class Places(Record):
@@ -86,9 +81,7 @@ class MissingElements(_Elements):
     @property
     def bound_support(self) -> Constraint:
         support = distribution_of(self.of).bound_support
-        return (
-            positive if isinstance(support, PositiveVector) else integer if isinstance(support, WholeVector) else real
-        )
+        return support.element if isinstance(support, Each) else real
 
     def chosen(self) -> Mask:
         return self.places.mask
@@ -128,7 +121,7 @@ def joined(there: Node, lacking: Node, mask: Mask, shape: tuple[int, ...] | None
 def is_divisible(rv: Node) -> bool:
     """Whether single elements of a vector, matrix or series can have data: they are real, positive or whole numbers."""
     bound = distribution_of(rv)
-    return bound.has("logp") and bound.event_rank > 0 and isinstance(bound.bound_support, DIVISIBLE)
+    return bound.has("logp") and bound.event_rank > 0 and isinstance(bound.bound_support, Each)
 
 
 def divided(rv: Node, mask: Mask) -> tuple[Node, Node]:

@@ -6,7 +6,7 @@ Distributions of start and steps in, a distribution of whole paths out. Time is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from consilience.distributions.constraints import Constraint, real_matrix, real_vector
 from consilience.distributions.densities import drawn, mean, supported_density, variance, with_shape
@@ -136,7 +136,23 @@ class GaussianRandomWalk(RandomWalk):
         return RandomWalk.dist(start, step, steps_from(cls.title, steps, options["shape"], 1), **options)
 
 
-class MvGaussianRandomWalk(RandomWalk):
+class _WalkOfVectors(RandomWalk):
+    """Base of walks whose steps are vectors: `step` is their distribution."""
+
+    step: ClassVar[Any]
+
+    @classmethod
+    def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
+        """A variable outside any model; see the class."""
+        options = _shape_options(named)
+        given = named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps"))
+        own = cls.step.dist(**given, lower=lower)
+        number = steps_from(cls.title, steps, options["shape"], 1, -2)
+        start = MvNormal.dist(0.0, 100.0 * eye(own.static_shape[-1])) if init_dist is None else init_dist
+        return RandomWalk.dist(start, own, number, **options)
+
+
+class MvGaussianRandomWalk(_WalkOfVectors):
     """Random walk of vectors with normal steps.
 
     mu (TensorLike, optional): Mean of a step, shape (..., n).
@@ -151,16 +167,10 @@ class MvGaussianRandomWalk(RandomWalk):
     """
 
     arguments = ("mu", "cov", "tau", "chol")
-
-    @classmethod
-    def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
-        """A variable outside any model; see the class."""
-        options = _shape_options(named)
-        given = named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps"))
-        return _walk_of_vectors(cls.title, MvNormal.dist(**given, lower=lower), init_dist, steps, options)
+    step = MvNormal
 
 
-class MvStudentTRandomWalk(RandomWalk):
+class MvStudentTRandomWalk(_WalkOfVectors):
     """Random walk of vectors with heavy-tailed steps.
 
     nu (TensorLike, optional): Degrees of freedom > 0 of a step.
@@ -177,21 +187,9 @@ class MvStudentTRandomWalk(RandomWalk):
     """
 
     arguments = ("nu", "mu", "scale", "cov", "tau", "chol")
-
-    @classmethod
-    def dist(cls, *parameters: Any, lower: bool = True, init_dist: Any = None, steps: Any = None, **named: Any) -> Node:
-        """A variable outside any model; see the class."""
-        options = _shape_options(named)
-        given = named_arguments(cls.title, cls.arguments, parameters, named, ("init_dist", "steps"))
-        return _walk_of_vectors(cls.title, MvStudentT.dist(**given, lower=lower), init_dist, steps, options)
+    step = MvStudentT
 
 
 def _shape_options(named: dict[str, Any]) -> dict[str, Any]:
     """The arguments `shape` and `size`, taken out of the others."""
     return {name: named.pop(name, None) for name in ("shape", "size")}
-
-
-def _walk_of_vectors(title: str, step: Node, init_dist: Any, steps: Any, options: dict[str, Any]) -> Node:
-    number = steps_from(title, steps, options["shape"], 1, -2)
-    start = MvNormal.dist(0.0, 100.0 * eye(step.static_shape[-1])) if init_dist is None else init_dist
-    return RandomWalk.dist(start, step, number, **options)

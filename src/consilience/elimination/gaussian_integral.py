@@ -26,6 +26,8 @@ from consilience.ops.linalg import cholesky, diagonal, solve_triangular
 from consilience.ops.random import draw
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import reshape
+from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
+from consilience.ops.sparse.variable import SparseVariable
 from consilience.record import Record
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
@@ -249,8 +251,6 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
 
     from consilience.elimination.curvature_pattern import pattern_of
     from consilience.native.colouring import colours_of
-    from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
-    from consilience.ops.sparse.variable import SparseVariable
 
     found = None
     for most in PARTNERS:  # fewer partners where these need many products: a sum of so many has one of its own

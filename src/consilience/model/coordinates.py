@@ -5,16 +5,20 @@ A dimension has labels, a fixed length, or a length that data decide (a symbolic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from consilience.distributions.random_variable import random_variables
 from consilience.errors import ModelError, ShapeError
 from consilience.ir import Dim, Dimension, Node, symbol
-from consilience.ir.dimension import Atom, substitute
+from consilience.ir.dimension import Atom, atoms, substitute
+from consilience.ir.side_tables import name_of
 
+MOST_ELEMENTS: Final = 2**36
 Labels: TypeAlias = Sequence[Any] | npt.NDArray[Any] | None
 
 
@@ -278,3 +282,18 @@ def _labels(name: str, values: Labels) -> tuple[Any, ...] | None:
         if isinstance(label, list | np.ndarray):
             raise ModelError(f"the labels of `{name}` must be one-dimensional, got {label!r} as one of them.")
     return labels
+
+
+def check_elements(name: str, node: Node) -> None:
+    """Refuse a variable whose number of elements is itself random, or beyond what any memory holds."""
+    known = [length for length in node.static_shape if isinstance(length, int)]
+    if math.prod(known) > MOST_ELEMENTS:
+        raise ModelError(f"`{name}` has the shape {tuple(node.static_shape)}: more elements than any memory holds.")
+    sources = [atom.source for length in node.static_shape for atom in atoms(length)]
+    random = random_variables([source for source in sources if isinstance(source, Node)])
+    if random:
+        parent = name_of(random[0]) or repr(random[0].op)
+        raise ModelError(
+            f"the shape of `{name}` depends on `{parent}`, a random variable; a model has a fixed number of variables. "
+            "Give the greatest length, and leave out with `pm.math.where` what is beyond."
+        )

@@ -208,6 +208,37 @@ class ModelFunctions(ModelVariables):
         graph = d2logp_graph(self, vars, jacobian)
         return -graph if negate_output else graph
 
+    def __repr__(self) -> str:
+        lines = [f"{v.name} ~ {v.node.op!r}" for v in self.free]
+        lines += [f"{name} = deterministic" for name in self.deterministics]
+        lines += [f"{name} = potential" for name in self.potentials]
+        lines += [f"{v.name} ~ {v.node.op!r} (observed)" for v in self.observed]
+        return "\n".join(lines) if lines else "an empty model"
+
+    # ---- PyMC's names for the parts
+
+    @property
+    def free_RVs(self) -> list[Node]:  # PyMC's name
+        """Random variables to be inferred."""
+        return [self._shown(v.name, v.node) for v in self.free]
+
+    @property
+    def observed_RVs(self) -> list[Node]:  # PyMC's name
+        """Random variables with data."""
+        return [self._shown(v.name, v.node) for v in self.observed]
+
+    @property
+    def unobserved_RVs(self) -> list[Node]:  # PyMC's name
+        """Random variables to be inferred, and deterministics."""
+        return self.free_RVs + self.deterministics
+
+    @property
+    def basic_RVs(self) -> list[Node]:  # PyMC's name
+        """All random variables."""
+        return self.free_RVs + self.observed_RVs
+
+    # ---- log densities of parts
+
     @property
     def varlogp(self) -> Node:
         """Log density of the free variables with their Jacobians, as a graph."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from consilience.analysis.separability import links
 from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, density_of_data, support_of
 from consilience.distributions.improper import Flat, HalfFlat
@@ -192,8 +193,6 @@ def _is_hard(terms: ModelTerms, variable: FreeVariable) -> bool:
 
 def _is_joint(terms: ModelTerms, variable: FreeVariable) -> bool:
     """Whether elements act on each other, given all others."""
-    from consilience.analysis.separability import links
-
     leaf = terms.leaves[variable.name]
     needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
     own = [links(term, leaf) or {} for term in terms.all if acts(term, [leaf])]

@@ -8,19 +8,13 @@ from __future__ import annotations
 from consilience.ir import Constant, Node, is_leaf, topological
 from consilience.model.terms import Terms
 from consilience.model.variables import ModelVariables
-from consilience.ops import Cast, Elementwise, Index, IndexUpdate, MatMul, Reduce
-from consilience.ops.assertion import Assume, Require
-from consilience.ops.elementwise import AlteredGradient, StopGradient
+from consilience.ops import Index, IndexUpdate, MatMul, Reduce
 from consilience.ops.parameter_check import Asserted, ParameterCheck
-from consilience.ops.random import Key
 from consilience.ops.reduce import Softmax
-from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Iota, LengthOf, Reshape, Squeeze, Transpose
+from consilience.ops.shape import Concatenate, Reshape, Transpose
 
-_APART = (
-    Elementwise, Cast, Index, IndexUpdate, Reduce, Softmax, BroadcastTo, Concatenate, ExpandDims, Iota, LengthOf,
-    Reshape, Squeeze, Transpose, Assume, Require, AlteredGradient, StopGradient, Asserted, ParameterCheck, Constant,
-    Key,
-)  # fmt: skip
+# Ops that do not keep all axes, and yet have rows by themselves: sums of rows, parts of them, and conditions on all.
+_APART = (Reduce, Softmax, Index, IndexUpdate, Concatenate, Reshape, Asserted, ParameterCheck)
 
 
 def joined(model: ModelVariables, terms: Terms) -> dict[str, str]:
@@ -45,9 +39,19 @@ def why_whole(model: ModelVariables, terms: Terms) -> str:
 
 
 def _joins(node: Node) -> bool:
-    if is_leaf(node) or isinstance(node.op, _APART):
+    if isinstance(node.op, _APART) or _keeps_all(node):
         return False
     return not (isinstance(node.op, MatMul) and any(map(_given, node.inputs)))
+
+
+def _keeps_all(node: Node) -> bool:
+    """Whether the result follows every axis of the operands, as those of elementwise functions do."""
+    told = node.op.kept_axes(*node.inputs) if node.inputs else ()
+    return len(told) == len(node.inputs) and all(
+        length == 1 or axis in kept.values()
+        for operand, kept in zip(node.inputs, told, strict=True)
+        for axis, length in enumerate(operand.static_shape)
+    )
 
 
 def _given(node: Node) -> bool:

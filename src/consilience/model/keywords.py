@@ -66,6 +66,14 @@ def take(
             raise TypeError(f"`{function}` has no argument `{name}`{hint}")
 
 
+def own_arguments(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of a function's parameters, without `*` and `**`, whatever it is wrapped in."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = cast(FunctionType, function).__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
 def say_once(function: str, name: str, sentence: str, category: type[Warning] = ConsilienceWarning) -> None:
     """Warn of a keyword of a function, the first time in this process."""
     if (function, name) not in _told:
@@ -77,9 +85,7 @@ def naming(absent: Mapping[str, str]) -> Callable[[_F], _F]:
     """A function or `__init__` that refuses keywords it has not, with the nearest one or what `absent` says of them."""
 
     def decorate(function: _F) -> _F:
-        assert isinstance(function, FunctionType)
-        code = function.__code__
-        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        own = own_arguments(function)
 
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Any, Final, Self, cast
 
 import numpy.typing as npt
 
@@ -18,7 +18,7 @@ from consilience.backends.pickling import duplicate
 from consilience.backends.shapes import bind_lengths
 from consilience.distributions import context
 from consilience.distributions.partly_observed import joined
-from consilience.distributions.random_variable import distribution_of, is_random, random_variables
+from consilience.distributions.random_variable import distribution_of, is_random
 from consilience.distributions.transforms import Transform, default_transform, label, sampled_transform
 from consilience.errors import (
     DtypeError,
@@ -32,7 +32,7 @@ from consilience.ir import FLOATS, Dim, Dimension, Node, constant_value, tensor_
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import describe, name_of, set_name
 from consilience.model import missing, observation
-from consilience.model.coordinates import Coordinates, Labels, NamedAxes, unstorable
+from consilience.model.coordinates import Coordinates, Labels, NamedAxes, check_elements, unstorable
 from consilience.model.data import (
     GivenData,
     Mask,
@@ -47,11 +47,8 @@ from consilience.ops.assertion import Assume
 from consilience.ops.elementwise import TensorLike, is_step
 from consilience.record import Record
 
-# Axes that every result has.
-MOST_ELEMENTS: Final = 2**36
-RESERVED_NAMES: Final = ("chain", "draw", "__sample__")
+RESERVED_NAMES: Final = ("chain", "draw", "__sample__")  # axes that every result has
 
-Declared = TypeVar("Declared")
 DimensionNames = str | Sequence[str | None] | None
 
 
@@ -118,30 +115,7 @@ def _title(name: str, transform: Transform | None) -> str:
     return name if transform is None else f"{name}_{label(transform)}__"
 
 
-class Declaring(type):
-    """Makes a model the context while its `__init__` runs, so that those of derived classes may declare variables."""
-
-    @property
-    def __signature__(cls) -> Any:
-        import inspect
-
-        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # of the class that is made, not of this one
-        return whole.replace(parameters=list(whole.parameters.values())[1:])
-
-    def __call__(cls: type[Declared], *arguments: Any, **named: Any) -> Declared:
-        made: Any = cls.__new__(cls)
-        made.around = context.current_or_none()
-        context.push(made)
-        try:
-            made.__init__(*arguments, **named)
-        finally:
-            context.pop()
-            del made.around
-        result: Declared = made
-        return result
-
-
-class ModelVariables(metaclass=Declaring):
+class ModelVariables(metaclass=context.Declaring):
     """The variables of one model, as they were declared.
 
     `name`: prefix `name::` of all variables (default '').
@@ -205,13 +179,6 @@ class ModelVariables(metaclass=Declaring):
     def __deepcopy__(self, memo: object) -> Self:
         return duplicate(self)
 
-    def __repr__(self) -> str:
-        lines = [f"{v.name} ~ {v.node.op!r}" for v in self.free]
-        lines += [f"{name} = deterministic" for name in self.deterministics]
-        lines += [f"{name} = potential" for name in self.potentials]
-        lines += [f"{v.name} ~ {v.node.op!r} (observed)" for v in self.observed]
-        return "\n".join(lines) if lines else "an empty model"
-
     def __getitem__(self, name: str) -> Node:
         for full in (name, self.name_for(name)):
             if full in self.named:
@@ -267,21 +234,6 @@ class ModelVariables(metaclass=Declaring):
         return [*self.free, *self.observed]
 
     @property
-    def free_RVs(self) -> list[Node]:  # PyMC's name
-        """Random variables to be inferred."""
-        return [self._shown(v.name, v.node) for v in self.free]
-
-    @property
-    def observed_RVs(self) -> list[Node]:  # PyMC's name
-        """Random variables with data."""
-        return [self._shown(v.name, v.node) for v in self.observed]
-
-    @property
-    def unobserved_RVs(self) -> list[Node]:  # PyMC's name
-        """Random variables to be inferred, and deterministics."""
-        return self.free_RVs + self.deterministics
-
-    @property
     def deterministics(self) -> list[Node]:
         """Named expressions whose values are kept."""
         return [self._shown(name, node) for name, node in self.named_deterministics.items()]
@@ -290,11 +242,6 @@ class ModelVariables(metaclass=Declaring):
     def potentials(self) -> list[Node]:
         """Terms added to the log density."""
         return [self._shown(name, node) for name, node in self.named_potentials.items()]
-
-    @property
-    def basic_RVs(self) -> list[Node]:  # PyMC's name
-        """All random variables."""
-        return self.free_RVs + self.observed_RVs
 
     # ---- coordinates
 
@@ -350,7 +297,7 @@ class ModelVariables(metaclass=Declaring):
         if given is not None and given.missing is not None:
             return self._register_partly(name, node, given, given.missing, dims, transform)
         full = self._full_name(name)
-        _check_length(full, node)
+        check_elements(full, node)
         self._add_dims_of(full, node, dims)
         axes = self._checked_dims(full, node, dims)
         if given is None:
@@ -582,16 +529,8 @@ class ModelVariables(metaclass=Declaring):
         """Exchange the values of a data slot.
 
         Values of the same shape need no recompilation. Where the length of a dimension changes, give its new
-        labels in `coords` and set all data along it before the model is used, or all at once by
-        `pm.set_data`.
-
-        Raises
-        ------
-        KeyError
-            For an unknown name.
-        DtypeError
-        ShapeError
-            Then nothing is changed.
+        labels in `coords` and set all data along it before the model is used, or all at once by `pm.set_data`. Raises
+        KeyError for an unknown name, DtypeError and ShapeError for values that do not fit; then nothing is changed.
         """
         self.set_all({name: values}, coords)
 
@@ -635,21 +574,6 @@ class ModelVariables(metaclass=Declaring):
 
 def _listed(dims: DimensionNames) -> tuple[str | None, ...]:
     return () if dims is None else (dims,) if isinstance(dims, str) else tuple(dims)
-
-
-def _check_length(name: str, node: Node) -> None:
-    """Refuse a variable whose number of elements is itself random, or beyond what any memory holds."""
-    known = [length for length in node.static_shape if isinstance(length, int)]
-    if math.prod(known) > MOST_ELEMENTS:
-        raise ModelError(f"`{name}` has the shape {tuple(node.static_shape)}: more elements than any memory holds.")
-    sources = [atom.source for length in node.static_shape for atom in dimensions.atoms(length)]
-    random = random_variables([source for source in sources if isinstance(source, Node)])
-    if random:
-        parent = name_of(random[0]) or repr(random[0].op)
-        raise ModelError(
-            f"the shape of `{name}` depends on `{parent}`, a random variable; a model has a fixed number of variables. "
-            "Give the greatest length, and leave out with `pm.math.where` what is beyond."
-        )
 
 
 def _call(node: Node, name: str) -> None:

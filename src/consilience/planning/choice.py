@@ -104,11 +104,6 @@ def _limit(outputs: Sequence[Node]) -> int:
     return int(sum(map(cost.work, topological(outputs))) * PER_SECOND) + 1
 
 
-def written_price(outputs: Sequence[Node], data: Sequence[Node] = ()) -> float:
-    """Predicted seconds of a call of a program as it is written."""
-    return Price(Alternatives(outputs, data, EXPLORE.without([r.name for r in EXPLORE]), ALWAYS)).total
-
-
 def cheapest(price: Price) -> None:
     """Choose the cheapest forms: by tree prices, or from what was written, by single changes and by rules."""
     written = list(price.chosen)

@@ -9,7 +9,6 @@ load_on_use(
             ChainLost ChainMoved ChainProgress CheckFigures DrawsMade Event Listener Progress Restarted RunEnded
             RunStarted WorkerNotice
         """,
-        "launch": "launch run_chains",
         "monitor": "Monitored",
         "plan": "RunPlan",
         "result": "RunResult",

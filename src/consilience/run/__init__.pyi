@@ -16,7 +16,5 @@ from consilience.run.plan import RunPlan as RunPlan
 from consilience.run.result import RunResult as RunResult
 from consilience.events import RunStarted as RunStarted
 from consilience.events import WorkerNotice as WorkerNotice
-from consilience.run.launch import launch as launch
-from consilience.run.launch import run_chains as run_chains
 
 __all__: list[str]

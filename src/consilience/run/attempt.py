@@ -226,7 +226,7 @@ class Attempt:
             return None
         if fixed and not course.monitored.enabled:
             return Verdict("completed", "convergence was not checked")
-        due = not fixed and (self._scheduled or course.chains.at_the_end)
+        due = not fixed and (self._scheduled or course.chains.at_once)
         remedies = course.remedies if due else ()
         if request := self._first_request(remedies, None):
             return request
@@ -291,7 +291,7 @@ class Attempt:
         )
 
     def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Restart | None:
-        return next((request for remedy in remedies if (request := remedy.ask(self, look))), None)
+        return next((request for remedy in remedies if (request := remedy(self, look))), None)
 
     def _failure(self, at_end: bool) -> Failure | None:
         """What does not hold for the draws so far, of which figures are noted."""
@@ -304,7 +304,7 @@ class Attempt:
             seen = self.revisited[1] if self.revisited else None
             failure = verdicts.poorly_known_quantile(self.monitor, self.separated, rule, seen)
         name, rhat, size = self.monitor.figures(failure)
-        soon = failure is None or failure.criterion == "quantile ess" or at_end or self.course.chains.every_check
+        soon = failure is None or failure.criterion == "quantile ess" or at_end or self.course.chains.at_once
         self.next_look = 0 if soon else verdicts.next_look(self.count, size, rule.target_ess)
         self.figures = CheckFigures(
             draws=self.count,
@@ -328,7 +328,7 @@ class Attempt:
         if failure is not None:
             scalars = verdicts.separated_scalars(self.monitor)
             far = [figures.rhat_name] if figures.rhat > verdicts.DISAGREEING_RHAT else []
-            if course.chains.memory:
+            if not course.chains.at_once:
                 self._note_separated([*far, *(self.monitor.names[s] for s in scalars)])
             return Look(failure, figures.ess, at_end, verdicts.disagreement(self.monitor, scalars))
         low_energy = self.energy_is_low

@@ -278,7 +278,7 @@ class RunCourse:
         self.since = self.spent
         self.tuner.again(request.reason, request.windows)
         self.stage = self.tuner
-        if self.chains.once and attempt.asked_for_coordinates:
+        if self.chains.at_once and attempt.asked_for_coordinates:
             self.other_coordinates = None
         if self.tuner.finished:
             self._sample(request.revisited)

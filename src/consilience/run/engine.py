@@ -38,10 +38,10 @@ class Chains(Record, eq=False):
     `longest`: transitions of a segment at most; None: no limit.
     `superchains`: how many the chains make up (`diagnostics.superchains`): R-hat, E-BFMI and disagreement are theirs,
         and the draws at the first check are shared; 0: chains are judged one by one.
-    `every_check`: whether every check looks at the draws, however few they were worth at the one before.
-    `memory`: whether a scalar in which chains were once far from each other has to be known at all its quantiles.
-    `at_the_end`: whether draws may be given up for a remedy at the end, too.
-    `once`: whether other coordinates are thought of once in a run, and not once in every attempt to sample.
+    `at_once`: whether they move all at once, many of them, and make few draws each. Then every check looks at the
+        draws, however few they were worth at the one before, and forgets in which scalars chains were once far from
+        each other; draws may be given up for a remedy at the end, too; other coordinates are thought of once in a run,
+        and not once in every attempt to sample.
     `work`: estimated floating-point operations of one evaluation of the log density, those of loops included, if known.
     """
 
@@ -50,10 +50,7 @@ class Chains(Record, eq=False):
     columns: Columns
     longest: int | None = None
     superchains: int = 0
-    every_check: bool = False
-    memory: bool = True
-    at_the_end: bool = False
-    once: bool = False
+    at_once: bool = False
     work: float | None = None
 
     def fewest(self, asked: int) -> int:

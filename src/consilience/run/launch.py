@@ -1,16 +1,15 @@
-"""How a run begins: a density, a kernel, starting points and a plan enter; its first leg, or the run, leaves."""
+"""How a run begins: a density, a kernel, starting points and a plan enter; its first leg leaves."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import InitialPointError, SamplingError
-from consilience.events import Listener
 from consilience.inference import tuner as tuners
 from consilience.inference.block import block_of
 from consilience.inference.density import LogDensity
@@ -23,8 +22,6 @@ from consilience.run.engine import Chains
 from consilience.run.monitor import Monitored
 from consilience.run.plan import RunPlan
 from consilience.run.remedies.coordinates import Recoordinated
-from consilience.run.result import RunResult
-from consilience.run.run import Keep, Run
 from consilience.run.threads.chain_worker import ChainWorker
 from consilience.run.threads.engine import ThreadEngine
 from consilience.run.threads.thread_pool import crew
@@ -116,53 +113,6 @@ def new_leg(
         recipe = Recipe(portable or functools.partial(_itself, density), kernel, tuner.length, dimension)
         engine = RemoteEngine(facts, makes, executor, recipe, watched, plan.window_budget, starts)
     return Leg(RunCourse(plan, engine.chains, tuner, watched, other_coordinates), engine)
-
-
-def launch(
-    density: LogDensity,
-    kernel: Kernel,
-    initial_points: ArrayLike,
-    plan: RunPlan,
-    *,
-    seed: int,
-    listeners: Iterable[Listener] = (),
-    keep: Keep | None = None,
-    **settings: Any,
-) -> Run:
-    """A run, ready to start: see `Run` and `new_leg`, which takes the settings."""
-    return Run(new_leg(density, kernel, initial_points, plan, seed=seed, **settings), seed, listeners, keep)
-
-
-def run_chains(
-    density: LogDensity,
-    kernel: Kernel,
-    initial_points: ArrayLike,
-    plan: RunPlan | None = None,
-    *,
-    seed: int,
-    cores: int | None = None,
-    monitored: Monitored | None = None,
-    listeners: Iterable[Listener] = (),
-) -> RunResult:
-    """Run to the end; the arguments are those of `new_leg`.
-
-    Returns: the run; after Ctrl-C, which is safe at any moment and as often as one likes, with the draws made so far,
-    all chains cut to the same length. Raises InitialPointError. Raises SamplingError where no chain was left.
-    """
-    running = launch(
-        density,
-        kernel,
-        initial_points,
-        plan or RunPlan(),
-        seed=seed,
-        cores=cores,
-        monitored=monitored,
-        listeners=listeners,
-    )
-    running.start(background=False)
-    run = running.wait()
-    running.listeners.warn()
-    return run
 
 
 def _chain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,21 @@ def whole_number(name: str, value: Any, least: int) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise SamplingError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
     return int(value)
+
+
+def check_goal(ess: Any, rhat: Any, max_time: Any, named: tuple[str, str, str]) -> None:
+    """SamplingError, with the names of the three arguments, for a goal that no draws reach and for a time below 0."""
+    size, ratio, time = (
+        float(value) if not isinstance(value, bool) and isinstance(value, numbers.Real) else float("nan")
+        for value in (ess, rhat, max_time)
+    )
+    for name, value, holds, needed in (
+        (named[0], ess, ess is None or size > 0, "be positive"),
+        (named[1], rhat, 1 < ratio < 2, "lie between 1 and 2"),
+        (named[2], max_time, max_time is None or time >= 0, "be a number of seconds of at least 0"),
+    ):
+        if not holds:
+            raise SamplingError(f"`{name}` must {needed}, got {value!r}.")
 
 
 class RunPlan(TuningLengths):
@@ -54,12 +70,8 @@ class RunPlan(TuningLengths):
                 object.__setattr__(self, name, whole_number(name, value, least))
         if self.draws == 0 and self.tune == 0:
             raise SamplingError("a run needs draws >= 0 and tune >= 0, not both 0; got draws=0, tune=0.")
-        if self.max_time is not None and not self.max_time >= 0:
-            raise SamplingError(f"`max_time` must be a number of seconds of at least 0, got {self.max_time!r}.")
-        if self.rule.target_ess is not None and not self.rule.target_ess > 0:
-            raise SamplingError(f"`target_ess` must be positive, got {self.rule.target_ess!r}.")
-        if not 1.0 < self.rule.target_rhat < 2.0:
-            raise SamplingError(f"`target_rhat` must lie between 1 and 2, got {self.rule.target_rhat!r}.")
+        rule = self.rule
+        check_goal(rule.target_ess, rule.target_rhat, self.max_time, ("target_ess", "target_rhat", "max_time"))
         if unknown := [name for name in self.remedies if name not in REMEDIES]:
             raise SamplingError(f"`remedies` may name {', '.join(map(repr, REMEDIES))}, got {unknown[0]!r}.")
         object.__setattr__(self, "remedies", tuple(name for name in REMEDIES if name in self.remedies))

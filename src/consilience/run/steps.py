@@ -11,34 +11,16 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from consilience.events import Listener, StepProgress
 from consilience.output.display.step_line import StepLine
 from consilience.run.listeners import TICK, Listeners, interrupts_stop
 
+if TYPE_CHECKING:
+    from consilience.run.run import Run
+
 R = TypeVar("R")
-
-
-class AtWork(Protocol):
-    """What a handle holds: a run of chains, or an estimator that advances in steps."""
-
-    @property
-    def progress(self) -> Any:
-        """Where it is."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether it is over."""
-
-    def pause(self) -> None:
-        """Let it rest."""
-
-    def resume(self) -> None:
-        """Let it go on."""
-
-    def stop(self) -> None:
-        """Ask it to end with what it has."""
 
 
 class Background(Generic[R]):
@@ -51,7 +33,9 @@ class Background(Generic[R]):
     result = run.wait()           # or run.stop(): what there is
     """
 
-    def __init__(self, at_work: AtWork, finish: Callable[[float | None], R], so_far: Callable[[], R]) -> None:
+    def __init__(
+        self, at_work: Run | Stepwise[Any], finish: Callable[[float | None], R], so_far: Callable[[], R]
+    ) -> None:
         self._at_work, self._finish, self._so_far = at_work, finish, so_far
         self._result: R | None = None
 

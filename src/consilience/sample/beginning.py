@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,9 @@ import numpy.typing as npt
 from consilience.inference import NUTS, Kernel
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
+from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
+from consilience.native import target
 from consilience.record import Record, as_plain, replace
 from consilience.run import Monitored
 from consilience.run.course import Leg
@@ -28,51 +31,13 @@ from consilience.sample.step_methods import DivisibleDensity, title
 
 if TYPE_CHECKING:
     from consilience.inference.curvature import SparseCurvature
+    from consilience.sample.discrete_regions import DiscreteRegions
 
 Floats = npt.NDArray[np.float64]
 OtherCoordinates: TypeAlias = Callable[[Floats, Recoordinated, float], Leg | None]
 """See `run.launch.new_leg`."""
-
-
-class Mover(Protocol):
-    """What moves the chains of a run, in all its coordinates: how they move, and the engine with its settings."""
-
-    @property
-    def kernel(self) -> Kernel | ChEES:
-        """How they move."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """What their draws depend on."""
-        ...
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it, as plain values by name: what has to be equal for the same draws."""
-        ...
-
-    def leg(
-        self,
-        density: ModelDensity,
-        points: Floats | int,
-        plan: ModelPlan,
-        other_coordinates: OtherCoordinates | None,
-    ) -> Leg:
-        """A leg from these points (chain, coordinate), or of so many chains that are put somewhere later."""
-        ...
-
-
-class RegionSearch(Protocol):
-    """A search for the regions of a posterior, before its chains begin."""
-
-    def spread(self, points: Floats, seed: int | None = None) -> Floats:
-        """Starting points (chain, coordinate), moved to the regions that hold the mass where these are known."""
-        ...
-
-    def watched(self, monitored: Monitored) -> Monitored:
-        """What is monitored, with regions that draws may miss, and normals to jump between."""
-        ...
+RegionSearch: TypeAlias = "SeparateModes | DiscreteRegions"
+"""A search for the regions of a posterior, before its chains begin."""
 
 
 def may_have_modes(density: ModelDensity) -> bool:
@@ -92,26 +57,36 @@ def search_of(
     return DiscreteRegions(density, monitored, seed, threads)
 
 
-class OnThreads(Record, eq=False):
-    """Chains on threads, or in other processes.
+class Mover(Record, eq=False):
+    """What moves the chains of a run, in all its coordinates: how they move, and the engine with its settings.
 
-    `kernel`, `seed`: see `Mover`. `cores`, `threads_per_chain`: see `run.launch.new_leg`. `written`: the model with the
-    discrete variables that are summed out, if there are some. `executor`: moves the chains in other processes; None:
-    threads do.
+    kernel: How they move.
+    seed: What their draws depend on.
+    cores: Processors for them, and for the search for separate regions; all by default.
+    written: The model with the discrete variables that are summed out, where there are some.
     """
 
-    kernel: Kernel
+    kernel: Kernel | ChEES
     seed: int
     cores: int | None = None
-    threads_per_chain: int | None = None
     written: Model | None = None
-    executor: Any = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """See `Mover`: the kernel."""
-        parts = [[title(type(part)), as_plain(part)] for part in self.kernel.parts]
-        return {"kernel": json.loads(json.dumps(parts, default=np.ndarray.tolist))}
+        """What a checkpoint keeps of it, as plain values by name: what has to be equal for the same draws."""
+        raise NotImplementedError
+
+    def identity(self, density: ModelDensity, plan: ModelPlan, chains: int) -> dict[str, Any]:
+        """What has to be equal for a run to be resumed with the same draws."""
+        return {
+            **signature(density),
+            **self.settings,
+            "options": plan.of_the_run,
+            "chains": chains,
+            "seed": self.seed,
+            "version": sys.modules["consilience"].__version__,
+            "vector_lanes": target.host().lanes,
+        }
 
     def leg(
         self,
@@ -120,35 +95,65 @@ class OnThreads(Record, eq=False):
         plan: ModelPlan,
         other_coordinates: OtherCoordinates | None,
     ) -> Leg:
-        """See `Mover`. Where separate modes are to be looked for, that happens here, and points are moved to them."""
-        seed, usable = self.seed, threads(self.cores)
-        monitored = monitored_of(density, plan)
+        """A leg from these points (point, coordinate), or of so many chains that are put somewhere later.
+
+        Where separate modes are to be looked for, that happens here, and points are moved to them.
+        """
+        usable, monitored, search = threads(self.cores), monitored_of(density, plan), None
         if isinstance(self.kernel, NUTS):
             monitored = replace(monitored, improper=properness(density, monitored.names, usable))
-        resumed = isinstance(points, int)
         places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
-        count, search = len(places), None
         if plan.modes and may_have_modes(density):
-            search = search_of(density, monitored, seed, usable, self.written)
-            places, monitored = places if resumed else search.spread(places), search.watched(monitored)
+            search = search_of(density, monitored, self.seed, usable, self.written)
+            places = places if isinstance(points, int) else search.spread(places)
+            monitored = search.watched(monitored)
+        common = {"monitored": monitored, "other_coordinates": other_coordinates, "work": density.work}
+        return self._leg(density, places, plan, search, seed=self.seed, **common).of(density)
+
+    def _leg(
+        self, density: ModelDensity, places: Floats, plan: ModelPlan, search: RegionSearch | None, **common: Any
+    ) -> Leg:
+        """The same from these places, by the engine's own `new_leg`, which takes `common`."""
+        raise NotImplementedError
+
+
+class OnThreads(Mover, eq=False):
+    """Chains on threads, or in other processes.
+
+    threads_per_chain: See `run.launch.new_leg`.
+    executor: Moves the chains in other processes; None: threads do.
+    """
+
+    kernel: Kernel
+    threads_per_chain: int | None = None
+    executor: Any = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See `Mover`: the kernel."""
+        parts = [[title(type(part)), as_plain(part)] for part in self.kernel.parts]
+        return {"kernel": json.loads(json.dumps(parts, default=np.ndarray.tolist))}
+
+    def _leg(
+        self, density: ModelDensity, places: Floats, plan: ModelPlan, search: RegionSearch | None, **common: Any
+    ) -> Leg:
+        """See `Mover`."""
+        starts = partial(_another_start, density, plan, self.seed, search, len(places)) if plan.noise else None
         return new_leg(
             DivisibleDensity(density),
             self.kernel,
             places,
             plan,
-            seed=seed,
             cores=self.cores,
             threads_per_chain=self.threads_per_chain,
             chunks=density.chunks,
-            monitored=monitored,
             operations=density.operations,
-            work=density.work,
-            other_coordinates=other_coordinates,
-            curvature=cache(partial(_curvature, density, usable)),
-            starts=partial(_another_start, density, plan, seed, search, count) if plan.noise else None,
+            curvature=cache(partial(_curvature, density, threads(self.cores))),
+            starts=starts,
             executor=self.executor,
             portable=None if self.executor is None else Portable(density),
-        ).of(density)
+            **common,
+        )
 
 
 class Portable:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ModelError
 from consilience.model.model import Model, modelcontext
 from consilience.model.predictive import log_likelihood, predict, recover, redrawn
-from consilience.sample.arguments import check_keywords, wanted
+from consilience.sample.arguments import check_rest, wanted
 from consilience.sample.by_label import ByLabel
 from consilience.sample.given import Given, variables_of
 from consilience.sample.predictive import Names
@@ -51,7 +51,7 @@ def compute_log_likelihood(
     >>> pm.compute_log_likelihood(draws, model=model).log_likelihood["y"].round(3).values.tolist()
     [[[-0.919, -1.419], [-0.919, -1.419]]]
     """
-    check_keywords("compute_log_likelihood", pymc, _OF_DENSITIES)
+    check_rest(compute_log_likelihood, pymc)
     owner = modelcontext(model)
     names = wanted(var_names, [v.name for v in owner.observed])
     if not names:
@@ -103,15 +103,12 @@ def compute_log_prior(
     >>> pm.compute_log_prior(draws, model=model).log_prior["mu"].round(3).values.tolist()
     [[-0.919, -0.919]]
     """
-    check_keywords("compute_log_prior", pymc, _OF_DENSITIES)
+    check_rest(compute_log_prior, pymc)
     owner = modelcontext(model)
     names = wanted(var_names, [v.name for v in owner.free])
     if not names:
         raise ModelError("the model has no free variables, so there is no prior.")
     return _densities(owner, names, idata, sample_dims, "log_prior", extend_inferencedata, store, executor)
-
-
-_OF_DENSITIES: Final = "idata var_names extend_inferencedata model sample_dims"
 
 
 def _densities(
@@ -174,7 +171,7 @@ def compute_deterministics(
     >>> pm.compute_deterministics(draws.posterior, model=model)["double"].values.tolist()
     [[2.0, 4.0]]
     """
-    check_keywords("compute_deterministics", pymc, "dataset var_names model sample_dims merge_dataset extend_dataset")
+    check_rest(compute_deterministics, pymc)
     if merge_dataset and extend_dataset:
         raise ModelError("give `merge_dataset` (a new data set) or `extend_dataset` (the one given), not both.")
     owner = modelcontext(model)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.inference.modes.combinations import Combinations, look_at_combinations
-from consilience.inference.modes.search import NEGLIGIBLE
+from consilience.inference.modes.regions import NEGLIGIBLE
 from consilience.inference.modes.starting_points import chains_per_region
 from consilience.model.blocks import values_of
 from consilience.model.log_density import ModelDensity

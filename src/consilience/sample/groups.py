@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import numbers
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 
@@ -14,10 +13,12 @@ from consilience.errors import SamplingError
 from consilience.inference.fisher_metric import Form
 from consilience.model.keywords import naming
 from consilience.record import Record, field_names
-from consilience.run.plan import whole_number
+from consilience.run.plan import check_goal, whole_number
 from consilience.run.remedies import REMEDIES as TABLE
 from consilience.run.remedies import USUAL
 from consilience.sample.arguments import one_of
+
+G = TypeVar("G", bound=Record)
 
 
 class Stop(Record):
@@ -57,10 +58,8 @@ class Stop(Record):
     monitor: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        if self.ess is not None and not _real(self.ess) > 0:
-            raise SamplingError(f"`pm.Stop(ess=…)` must be positive, got {self.ess!r}.")
-        if not 1 < _real(self.rhat) < 2:
-            raise SamplingError(f"`pm.Stop(rhat=…)` must lie between 1 and 2, got {self.rhat!r}.")
+        named = ("pm.Stop(ess=…)", "pm.Stop(rhat=…)", "pm.Stop(max_time=…)")
+        check_goal(self.ess, self.rhat, self.max_time, named)
         _truth("pm.Stop(strict=…)", self.strict)
         for name in ("min_draws", "max_draws"):
             if (value := getattr(self, name)) is not None:
@@ -69,10 +68,6 @@ class Stop(Record):
             raise SamplingError(
                 f"`pm.Stop(min_draws=…)` must be at most `pm.Stop(max_draws=…)`, which is {self.max_draws}; got "
                 f"{self.min_draws}."
-            )
-        if self.max_time is not None and not _real(self.max_time) >= 0:
-            raise SamplingError(
-                f"`pm.Stop(max_time=…)` must be a number of seconds of at least 0, got {self.max_time!r}."
             )
 
 
@@ -157,32 +152,16 @@ SPELLED: Final[Mapping[str, str]] = {
 }
 
 
-class Groups(Record):
-    """What was asked for in groups."""
-
-    stop: Stop
-    tuning: Tuning
-    remedies: tuple[str, ...]
-    save: Save
-
-
-def whole(stop: Any = None, tuning: Any = None, remedies: Any = REMEDIES, save: Any = None) -> Groups:
-    """The groups that were given; None: nothing was asked for. Raises SamplingError for what is no group."""
-    made = {name: _group(name, given) for name, given in (("stop", stop), ("tuning", tuning), ("save", save))}
-    return Groups(**made, remedies=_chosen(remedies))
-
-
-def _group(name: str, given: Any) -> Any:
-    kind = GROUPS[name]
+def asked(kind: type[G], given: Any) -> G:
+    """The group that was given, one of its kind; None: nothing was asked for. Raises SamplingError for what is none."""
     group = kind() if given is None else given
     if not isinstance(group, kind):
-        raise SamplingError(
-            f"`{name}` must be made by `pm.{kind.__name__}(…)`, as `{SPELLED[field_names(kind)[0]]}`, got {group!r}."
-        )
+        name, example = kind.__name__, SPELLED[field_names(kind)[0]]
+        raise SamplingError(f"`{name.lower()}` must be made by `pm.{name}(…)`, as `{example}`, got {group!r}.")
     return group
 
 
-def _chosen(remedies: Any) -> tuple[str, ...]:
+def chosen(remedies: Any) -> tuple[str, ...]:
     """The remedies asked for; one may stand alone. Raises SamplingError for what is none, and for what is no name."""
     names = (remedies,) if isinstance(remedies, str) else remedies
     listed = f"{', '.join(map(repr, KNOWN[:-1]))} and {KNOWN[-1]!r}"
@@ -194,12 +173,6 @@ def _chosen(remedies: Any) -> tuple[str, ...]:
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise SamplingError(f"`remedies` may name {listed}, got {name!r}{hint}")
     return tuple(names)
-
-
-def _real(value: Any) -> float:
-    """The value, if it is a number; NaN lies in no range."""
-    number = not isinstance(value, bool) and isinstance(value, numbers.Real)
-    return float(value) if number else float("nan")
 
 
 def _truth(name: str, value: Any) -> None:

@@ -10,22 +10,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from consilience.errors import MissingPackageError, ModelError, SamplingError
 from consilience.model.log_density import ModelDensity
 from consilience.model.programs import KEPT
 from consilience.model.signature import signature
 from consilience.model.trees import refuse_trees
 from consilience.model.warm_start import is_result
-from consilience.record import Record, as_plain
+from consilience.record import as_plain
 from consilience.run.course import Leg
 from consilience.run.engine import superchains_of
 from consilience.run.lock_step import ChEES
-from consilience.run.threads.thread_pool import threads
-from consilience.sample.beginning import Floats, OtherCoordinates, may_have_modes, search_of
+from consilience.sample.beginning import Floats, Mover, RegionSearch
 from consilience.sample.groups import Tuning
-from consilience.sample.monitoring import monitored_of
 from consilience.sample.plan import ModelPlan
 
 try:
@@ -95,17 +91,16 @@ def resumed(saved: Mapping[str, Any], chains: int, seed: int, path: str | Path) 
             f"{jax.__version__}. Install that version, or sample anew with `pm.Save(overwrite=True)`."
         )
     device, climb = own.pop("device"), own.pop("climb")
-    return InLockStep(ChEES(**own), chains, seed, device, climb)
+    return InLockStep(ChEES(**own), seed, chains=chains, device=device, climb=climb)
 
 
-class InLockStep(Record, eq=False):
-    """So many chains in lock step on one device; see `beginning.Mover` and `run.lock_step.engine.new_leg`."""
+class InLockStep(Mover, eq=False):
+    """So many chains in lock step on one device; see `run.lock_step.engine.new_leg`."""
 
     kernel: ChEES
-    chains: int
-    seed: int
-    device: Any
-    climb: bool
+    chains: int = 1
+    device: Any = None
+    climb: bool = True
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -113,30 +108,9 @@ class InLockStep(Record, eq=False):
         own = {"device": None if self.device is None else str(self.device), "climb": self.climb}
         return {"lock_step": {**as_plain(self.kernel), **own, "jax": jax.__version__}}
 
-    def leg(
-        self,
-        density: ModelDensity,
-        points: Floats | int,
-        plan: ModelPlan,
-        other_coordinates: OtherCoordinates | None,
+    def _leg(
+        self, density: ModelDensity, places: Floats, plan: ModelPlan, search: RegionSearch | None, **common: Any
     ) -> Leg:
-        """See `Mover`: from these points (point, coordinate), moved to separate modes."""
-        resumed = isinstance(points, int)
-        places = np.zeros((points, density.dimension)) if isinstance(points, int) else points
-        monitored = monitored_of(density, plan)
-        if plan.modes and may_have_modes(density):
-            search = search_of(density, monitored, self.seed, threads(None))
-            places, monitored = places if resumed else search.spread(places), search.watched(monitored)
-        return new_leg(
-            function_of(density),
-            self.kernel,
-            places,
-            plan,
-            chains=self.chains,
-            seed=self.seed,
-            monitored=monitored,
-            device=self.device,
-            climb=self.climb,
-            other_coordinates=other_coordinates,
-            work=density.work,
-        ).of(density)
+        """See `Mover`."""
+        settings = {"chains": self.chains, "device": self.device, "climb": self.climb}
+        return new_leg(function_of(density), self.kernel, places, plan, **settings, **common)

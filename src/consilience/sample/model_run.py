@@ -29,7 +29,6 @@ from consilience.model.centredness import less_centred
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.model.reparametrization import heavy_priors
-from consilience.model.signature import signature
 from consilience.model.starting_point import starting_positions
 from consilience.output.display import reporter
 from consilience.record import replace
@@ -43,7 +42,7 @@ from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Floats, Mover
 from consilience.sample.coordinates import ChainCoordinates, rewritten
 from consilience.sample.findings import failures, tell, way_on
-from consilience.sample.plan import ModelPlan, identity
+from consilience.sample.plan import ModelPlan
 from consilience.sample.results import tree
 
 if TYPE_CHECKING:
@@ -294,8 +293,7 @@ class ModelRun(Run):
         leg = self.mover.leg(density, places, plan, self.in_other_coordinates if may_change else None)
         leg.course.keep_draws_in(self.course.folder)
         if self.keep is not None:
-            known = identity(signature(density), self.mover.settings, plan, self.chains, self.seed)
-            self.keep.begin_again(known, plan.of_the_result)
+            self.keep.begin_again(self.mover.identity(density, plan, self.chains), plan.of_the_result)
         return leg
 
     def _with_longer_sums(self, result: RunResult) -> RunResult:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 from consilience.diagnostics.stopping_rule import StoppingRule
-from consilience.native import target
 from consilience.record import as_plain, field_names
 from consilience.run import RunPlan
 from consilience.sample.coordinates import ChainCoordinates
@@ -66,18 +64,3 @@ def plan_from(run: Mapping[str, Any], result: Mapping[str, Any]) -> ModelPlan:
     made = {**saved, **lists}
     coordinates = ChainCoordinates(**{name: made.pop(name) for name in field_names(ChainCoordinates) if name in made})
     return ModelPlan(**made, coordinates=coordinates)
-
-
-def identity(
-    model_signature: Mapping[str, str], mover: Mapping[str, Any], plan: ModelPlan, chains: int, seed: int
-) -> dict[str, Any]:
-    """What has to be equal for a run to be resumed with the same draws; `mover`: `Mover.settings`."""
-    return {
-        **model_signature,
-        **mover,
-        "options": plan.of_the_run,
-        "chains": chains,
-        "seed": seed,
-        "version": sys.modules["consilience"].__version__,
-        "vector_lanes": target.host().lanes,
-    }

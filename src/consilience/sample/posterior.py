@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
@@ -17,22 +16,20 @@ from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model, modelcontext
 from consilience.model.observation import slot_values
 from consilience.model.reparametrization import centred_hierarchies, fields, heavy_priors, standard_variables
-from consilience.model.signature import signature
 from consilience.model.starting_point import InitialValues, begins, starting_positions
 from consilience.model.warm_start import is_result
 from consilience.record import replace
 from consilience.run import RunPlan
 from consilience.run.lock_step import ChEES
 from consilience.run.plan import whole_number
-from consilience.sample import keywords
-from consilience.sample.arguments import PROGRESS_BARS, extras, one_of, wanted
+from consilience.sample.arguments import PROGRESS_BARS, check_keywords, extras, nuts_settings, one_of, wanted
 from consilience.sample.background import delivered
 from consilience.sample.beginning import Mover, OnThreads
 from consilience.sample.compiling import compiled, prepare_sampler
 from consilience.sample.coordinates import ChainCoordinates, rewritten
-from consilience.sample.groups import MODES, REMEDIES, SPELLED, Save, Stop, Tuning, whole
+from consilience.sample.groups import MODES, REMEDIES, SPELLED, Save, Stop, Tuning, asked, chosen
 from consilience.sample.model_run import WIDE, ModelRun
-from consilience.sample.plan import LARGE, ModelPlan, identity
+from consilience.sample.plan import LARGE, ModelPlan
 from consilience.sample.step_methods import assigned
 
 StartingValues: TypeAlias = InitialValues | Sequence[InitialValues | None] | None
@@ -238,12 +235,11 @@ def sample(
     >>> result.status
     'converged'
     """
-    groups = whole(stop, tuning, remedies, save)
-    stop, tuning, save, may = groups.stop, groups.tuning, groups.save, groups.remedies
-    keywords.check("sample", dict(pymc), KEYWORDS, spelled=SPELLED)
+    stop, tuning, save, may = asked(Stop, stop), asked(Tuning, tuning), asked(Save, save), chosen(remedies)
+    check_keywords(sample, pymc, spelled=SPELLED)
     owner = modelcontext(model)
     jumps: int | Literal["auto"] = "auto" if "jumps" in may else 0
-    target_accept, max_treedepth, jumps = keywords.nuts_settings(nuts, target_accept, max_treedepth, jumps)
+    target_accept, max_treedepth, jumps = nuts_settings(nuts, target_accept, max_treedepth, jumps)
     if isinstance(init, str) and (method := next((m for m in FITS if m in init), None)):
         raise SamplingError(
             f"`init={init!r}`: chains begin at draws of a fit that was made before: give `initvals={FITS[method]}`."
@@ -264,7 +260,7 @@ def sample(
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     apart = type(executor).__name__ == "Shards"  # the rows are not here
-    asked = initvals
+    begun = initvals
     summed, initvals = _eliminated(owner, step, initvals, integrate, apart=apart, lock_step=lock_step)
     if init == "lbfgs" and is_result(initvals):
         init = "adapt_diag"
@@ -315,7 +311,7 @@ def sample(
     moved = rewritten(owner, plan.coordinates)
     density, compile_seconds = compiled(moved)
     if integrate is True and summed and density.integrated and not begins(density, initvals):
-        summed, initvals = _eliminated(owner, step, asked, False, apart=apart, lock_step=lock_step)
+        summed, initvals = _eliminated(owner, step, begun, False, apart=apart, lock_step=lock_step)
         plan = replace(plan, coordinates=ChainCoordinates(summed))
         moved = rewritten(owner, plan.coordinates)
         density, more = compiled(moved)
@@ -327,12 +323,12 @@ def sample(
     mover: Mover
     if lock_step:
         together.check(density)
-        mover = together.InLockStep(ChEES(target_accept), chains, seed, device, climbing)
+        mover = together.InLockStep(ChEES(target_accept), seed, chains=chains, device=device, climb=climbing)
         starts = together.starting_points(chains, initvals)
     else:
         written = owner if set(summed) - density.integrated.keys() else None
         kernel = assigned(moved, density, step, default)
-        mover, starts = OnThreads(kernel, seed, cores, threads_per_chain, written, executor), chains
+        mover, starts = OnThreads(kernel, seed, cores, written, threads_per_chain, executor), chains
     try:
         points = starting_positions(density, starts, seed, initvals, jitter=jitter, attempts=attempts, width=width)
     except InitialPointError:
@@ -343,7 +339,7 @@ def sample(
     if save.checkpoint is not None:
         from consilience.run import checkpoint as checkpoints
 
-        known = identity(signature(density), mover.settings, plan, chains, seed)
+        known = mover.identity(density, plan, chains)
         keeper = checkpoints.Checkpoint.create(save.checkpoint, known, plan.of_the_result, save.overwrite)
     try:
         run = ModelRun(owner, density, plan, mover, points, compile_seconds, keeper)
@@ -389,6 +385,3 @@ def _notes(model: Model, density: ModelDensity, step: Any, threads_per_chain: in
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
         yield f"{listed} moved by Slice, which needs no gradient: {density.without_gradient}"
-
-
-KEYWORDS: Final = tuple(inspect.signature(sample).parameters)[:-1]

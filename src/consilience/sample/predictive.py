@@ -18,7 +18,7 @@ from consilience.output import storage
 from consilience.output.storage.datatree import label_array
 from consilience.record import replace
 from consilience.run.plan import whole_number
-from consilience.sample.arguments import check_keywords, wanted
+from consilience.sample.arguments import check_rest, wanted
 from consilience.sample.by_label import ByLabel, following
 from consilience.sample.compiling import naming_the_largest, prepare_sampler
 from consilience.sample.data import constant_data, observed_data
@@ -58,7 +58,7 @@ def sample_prior_predictive(
     (1, 5)
     """
     owner = modelcontext(model)
-    check_keywords("sample_prior_predictive", pymc, "draws model var_names random_seed return_inferencedata")
+    check_rest(sample_prior_predictive, pymc)
     draws = whole_number("draws", draws, 1)
     free = [v.name for v in (*owner.free, *owner.marginalized)]
     free += [*owner.named_deterministics, *owner.conditional_deterministics]
@@ -144,12 +144,7 @@ def sample_posterior_predictive(
     >>> predicted.posterior_predictive["y"].shape
     (1, 10, 3)
     """
-    check_keywords(
-        "sample_posterior_predictive",
-        pymc,
-        "trace model var_names sample_vars freeze_vars sample_dims predictions extend_inferencedata random_seed "
-        "return_inferencedata",
-    )
+    check_rest(sample_posterior_predictive, pymc)
     owner = modelcontext(model)
     plan = resampled_variables(trace, owner, var_names, sample_vars=sample_vars, freeze_vars=freeze_vars)
     if not plan.outputs:

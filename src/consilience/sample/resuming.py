@@ -8,7 +8,6 @@ from typing import Any
 
 from consilience.errors import SamplingError, StorageError
 from consilience.model.model import Model, modelcontext
-from consilience.model.signature import signature
 from consilience.output.storage.plain_values import quoted
 from consilience.record import replace
 from consilience.run import checkpoint as checkpoints
@@ -17,7 +16,7 @@ from consilience.sample.beginning import Mover, OnThreads
 from consilience.sample.compiling import compiled
 from consilience.sample.coordinates import rewritten
 from consilience.sample.model_run import ModelRun
-from consilience.sample.plan import ModelPlan, identity, plan_from
+from consilience.sample.plan import ModelPlan, plan_from
 from consilience.sample.step_methods import kernel_from
 
 
@@ -119,8 +118,8 @@ def resume(
         mover = resumed(saved["lock_step"], chains, seed, path)
     else:
         written = owner if set(plan.coordinates.marginalized) - density.integrated.keys() else None
-        mover = OnThreads(kernel, seed, cores, threads_per_chain, written, executor)
-    present = identity(signature(density), mover.settings, plan, chains, seed)
+        mover = OnThreads(kernel, seed, cores, written, threads_per_chain, executor)
+    present = mover.identity(density, plan, chains)
     differences = list(checkpoints.differences({**saved, "options": present["options"]}, present))
     if differences:
         raise SamplingError(

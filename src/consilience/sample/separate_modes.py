@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.inference.modes.normals import RegionNormals
-from consilience.inference.modes.search import ModalRegion, Regions, find_regions
+from consilience.inference.modes.regions import ModalRegion, Regions
+from consilience.inference.modes.search import find_regions
 from consilience.inference.modes.starting_points import starting_points
 from consilience.inference.modes.visits import Visits, distinguishing_coordinates, visits
 from consilience.model.log_density import ModelDensity

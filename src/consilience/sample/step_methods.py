@@ -234,7 +234,7 @@ def title(kind: type[Kernel]) -> str:
 
 
 def kernel_from(plain: Sequence[Any]) -> Kernel:
-    """A kernel as `work.identity` has it.
+    """A kernel as `OnThreads.settings` has it.
 
     Raises SamplingError for a class that is not defined in this process.
     """

@@ -17,6 +17,7 @@ from consilience.diagnostics.variables import held
 from consilience.errors import StorageError, warn
 from consilience.events import ChainLost, DrawsMade, Event, Progress, Restarted
 from consilience.model.layout import known_shape
+from consilience.model.model_graph import model_graph
 from consilience.model.observation import slot_values
 from consilience.model.signature import digest_of_model
 from consilience.run.result import name_statistics
@@ -169,8 +170,6 @@ def first_draws_of(run: ModelRun) -> tuple[dict[str, Mapping[str, Any]], int] | 
 
 def about(run: ModelRun) -> dict[str, Any]:
     """What a journal says of a run besides its events: which model, of what data."""
-    from consilience.model.model_graph import model_graph  # few runs have a journal
-
     model, density = run.model, run.density
     _, _, _, lengths = slot_values(model)
     graph = model_graph(model) if len(model.named) <= MOST_PICTURED else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from consilience.errors import ConsilienceError, StorageError
-from consilience.output.storage.study_file import FITS, UNDER_WAY, bytes_at
+from consilience.output.storage.study_file import FITS, UNDER_WAY, bytes_at, unpacked
 from consilience.watch.source import TreeSource, stamp
 
 PATIENCE: Final = 30.0
@@ -83,8 +83,6 @@ class StoredStudy:
             return going
         told, tree = self.fits[fit], xarray.DataTree()
         if whole and "at" in told:
-            from consilience.sample.many_fits import unpacked  # loads what samples
-
             try:
                 tree = unpacked(bytes_at(self._file, [int(n) for n in told["at"]]))
             except ConsilienceError:

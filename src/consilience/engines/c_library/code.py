@@ -21,6 +21,7 @@ from consilience.ir import Node, TensorType, computed_atoms, numpy_dtype, topolo
 from consilience.ir.side_tables import describe
 from consilience.lower import entry
 from consilience.native import blas, jit, scipy_special
+from consilience.native.emit import emit
 from consilience.native.loops import Module, i32
 from consilience.native.target import Target
 from consilience.ops.python_call import PythonCall
@@ -131,8 +132,6 @@ def _declared(declaration: str) -> str:
 
 def object_code(file: CFile, target: Target) -> bytes:
     """Functions as an object file for a linker."""
-    from consilience.native.emit import emit  # loads the emitter only where objects are made
-
     module = Module()
     for name, function in file.functions.items():
         kept = copy.copy(function)

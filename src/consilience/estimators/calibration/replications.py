@@ -18,13 +18,13 @@ from consilience.errors import ModelError
 from consilience.estimators.approximations.laplace import fit_laplace
 from consilience.estimators.approximations.pathfinder import fit_pathfinder
 from consilience.estimators.smc.sampling import sample_smc
+from consilience.estimators.studies.many import Many
 from consilience.ir import constant_value
 from consilience.model.data import data_slot
 from consilience.model.model import Model
 from consilience.model.predictive import predict
 from consilience.model.variables import ObservedVariable
 from consilience.output.storage.study_file import StudyFile
-from consilience.run.many import Many
 from consilience.sample.posterior import sample
 
 R = TypeVar("R")

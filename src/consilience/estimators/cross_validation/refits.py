@@ -24,6 +24,8 @@ from consilience.diagnostics.variables import attributes, unbuilt
 from consilience.distributions.densities import density_of_data
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, MissingPackageError, ModelError, SamplingError, warn
+from consilience.estimators.studies.many import Many
+from consilience.estimators.studies.many_fits import identity
 from consilience.ir import dimension as dims
 from consilience.model.data import data_slot
 from consilience.model.model import Model, modelcontext
@@ -31,10 +33,8 @@ from consilience.model.observation import slot_values
 from consilience.model.predictive import log_likelihood
 from consilience.model.variables import ObservedVariable
 from consilience.output.storage.study_file import StudyFile
-from consilience.run.many import Many
 from consilience.sample.derived import compute_log_likelihood
 from consilience.sample.given import Given
-from consilience.sample.many_fits import identity
 
 Floats = npt.NDArray[np.float64]
 PART: Final = 2**22

@@ -23,7 +23,8 @@ from consilience.estimators.smc.prior_draws import prior_draws
 from consilience.inference.modes.ascent import scaled_by
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.modes.region_mass import curvature_at, laplace
-from consilience.inference.modes.search import MOST_DIMENSIONS, Regions, find_regions
+from consilience.inference.modes.regions import Regions
+from consilience.inference.modes.search import MOST_DIMENSIONS, find_regions
 from consilience.inference.modes.visits import visits
 from consilience.model.starting_point import starting_position
 from consilience.sample.groups import Tuning

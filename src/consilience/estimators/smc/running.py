@@ -20,6 +20,7 @@ from consilience.estimators.smc.moves import MOST_MOVES, ParticleKernel
 from consilience.estimators.smc.particles import TemperedDensity, TwoFactors
 from consilience.estimators.smc.population import Population, advanced, begun
 from consilience.estimators.smc.prior_draws import PriorDraws
+from consilience.estimators.studies.many import moved_by_pieces
 from consilience.events import Listener
 from consilience.model.log_density import ModelDensity, model_density
 from consilience.model.model import Model
@@ -28,7 +29,6 @@ from consilience.native import target as machine
 from consilience.native.threads import NativeThreads
 from consilience.record import replace
 from consilience.run.checkpoint import Checkpoint
-from consilience.run.many import moved_by_pieces
 from consilience.run.steps import Stepwise
 from consilience.run.threads.thread_pool import threads
 

@@ -26,8 +26,8 @@ from consilience.model.model import Model, modelcontext
 from consilience.model.trees import refuse_trees
 from consilience.run import checkpoint as checkpoints
 from consilience.run.checkpoint import Checkpoint
-from consilience.sample import keywords
-from consilience.sample.groups import SPELLED, Save, whole
+from consilience.sample.arguments import check_keywords
+from consilience.sample.groups import SPELLED, Save, asked
 
 LEAST_EFFECTIVE: Final = 8  # particles for each dimension; with half as many, evidences of 30 are 0.3 to 0.5 off
 USUAL_PATH: Final = 20  # places of each particle that count in waste-free populations
@@ -103,7 +103,7 @@ def sample_smc(
         raise SamplingError(
             f"`draws` must be more particles than the model has dimensions, {density.dimension}; got {draws}."
         )
-    save = whole(save=save).save
+    save = asked(Save, save)
     if save.store is not None or save.deterministics != "lazy":
         raise SamplingError("`sample_smc` has no `pm.Save(store=…, deterministics=…)`: it keeps a `checkpoint` alone.")
     own = made_kernel(kernel, kernel_kwargs, density)
@@ -240,7 +240,7 @@ def made_kernel(
         )
     known = inspect.signature(kind).parameters
     others = {name: value for name, value in settings.items() if name not in known}
-    keywords.check("sample_smc", others, [*inspect.signature(sample_smc).parameters, *known], SPELLED)
+    check_keywords(sample_smc, others, known, SPELLED)
     own = {name: value for name, value in settings.items() if name in known}
     if kind is not kernel and own:
         raise TypeError(

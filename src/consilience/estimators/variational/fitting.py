@@ -14,13 +14,13 @@ import numpy as np
 
 from consilience.cluster import Task
 from consilience.errors import ConvergenceWarning, SamplingError, warn
+from consilience.estimators.studies.many import moved_by_pieces
 from consilience.estimators.variational.approximation import Approximation
 from consilience.estimators.variational.course import Callbacks, Course
 from consilience.estimators.variational.optimizers import Optimizer
 from consilience.estimators.variational.state import PARTICLES
 from consilience.native.threads import NativeThreads
 from consilience.run.listeners import TICK
-from consilience.run.many import moved_by_pieces
 from consilience.run.steps import Stepwise
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from consilience.estimators.variational.reliability import examined
 from consilience.estimators.variational.short_chains import moved
 from consilience.estimators.variational.state import FLOW, FULL_RANK
 from consilience.inference.streams import chain_key
+from consilience.model.minibatch import has_batches
 from consilience.model.model import Model
 from consilience.native.threads import NativeThreads
 from consilience.native.typed_python import address
@@ -323,8 +324,6 @@ class Inference:
 
 def _check_scaling(target: TargetDensity) -> None:
     """Raise where observations of a batch count as if they were all data."""
-    from consilience.model.minibatch import has_batches
-
     if not target.density.batches:
         return
     for v in target.model.observed:

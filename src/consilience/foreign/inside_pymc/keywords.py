@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from consilience.errors import SamplingError
 from consilience.record import Record, replace
-from consilience.sample.groups import Groups, whole
+from consilience.sample.groups import REMEDIES, Stop, Tuning, asked, chosen
 
 # Settings of this sampler, given in `nuts={…}`; some of PyMC's are among them. Groups of them are taken, too.
 SETTINGS: Final = (
@@ -87,12 +87,13 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         raise SamplingError(f'`nuts={{"{absent}": …}}` is no setting of this sampler. {MEANT_FOR_NUTS}.')
     quiet = bool(given.pop("quiet", False))
     settings = dict(options)
-    asked = whole(**{name: settings.pop(name) for name in ("stop", "tuning", "remedies") if name in settings})
+    stop, tuning = asked(Stop, settings.pop("stop", None)), asked(Tuning, settings.pop("tuning", None))
+    remedies = chosen(settings.pop("remedies", REMEDIES))
     jumps = settings.pop("jumps", None)
     names, idata = given.pop("var_names", None), given.pop("idata_kwargs", None) or {}
     ours: dict[str, Any] = {
         **settings,
-        **lengths(given.pop("draws"), given.pop("tune"), given["discard_tuned_samples"], asked),
+        **lengths(given.pop("draws"), given.pop("tune"), given["discard_tuned_samples"], stop, tuning),
         "chains": given.pop("chains", None),
         "cores": given.pop("cores", None),
         "random_seed": seed(given.pop("random_seed", None)),
@@ -115,21 +116,20 @@ def planned(given: Mapping[str, Any], options: Mapping[str, Any]) -> Asked:
         near = difflib.get_close_matches(unknown, KEYWORDS, n=1, cutoff=0.6)
         hint = f"did you mean `{near[0]}`?" if near else f"{MEANT_FOR_NUTS}."
         raise SamplingError(f"`{unknown}` is no keyword of this sampler; {hint}")
-    ours |= {"remedies": asked.remedies, "nuts": None if jumps is None else {"jumps": jumps}}
+    ours |= {"remedies": remedies, "nuts": None if jumps is None else {"jumps": jumps}}
     return Asked(ours, names, warmup, quiet, bool(checks), idata)
 
 
-def lengths(draws: Any, tune: Any, discard: bool, asked: Groups) -> dict[str, Any]:
+def lengths(draws: Any, tune: Any, discard: bool, stop: Stop, tuning: Tuning) -> dict[str, Any]:
     """So many draws of each chain exactly; tuning draws at most, or exactly where they are kept."""
     fixed = draws < FEWEST_JUDGED or tune == 0  # nothing to judge by, or nothing to tune anew after a judgement
     given = {"draws": draws} if fixed else {}
-    stop = asked.stop if fixed else replace(asked.stop, min_draws=draws, max_draws=draws)
-    given |= {"stop": stop, "tuning": asked.tuning}
+    given |= {"stop": stop if fixed else replace(stop, min_draws=draws, max_draws=draws), "tuning": tuning}
     if tune is None:
         return given
-    if not discard or tune < asked.tuning.min:
+    if not discard or tune < tuning.min:
         return {**given, "tune": tune}
-    return {**given, "tuning": replace(asked.tuning, max=tune)}
+    return {**given, "tuning": replace(tuning, max=tune)}
 
 
 def seed(given: Any) -> int:

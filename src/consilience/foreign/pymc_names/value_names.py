@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from consilience.distributions import context
 from consilience.distributions.context import DEFAULT
 from consilience.errors import ModelError
 from consilience.errors import ParameterError as ParameterValueError
@@ -96,8 +97,6 @@ def get_value_vars_from_user_vars(vars: Node | Sequence[Node], model: Model) -> 
 
 def check_dist_not_registered(dist: Node, model: Model | None = None) -> None:
     """Raise ModelError if `dist` is a named variable of the model around: a component has to come from `.dist()`."""
-    from consilience.distributions import context
-
     if context.current_or_none() is not None and any(dist == v for v in modelcontext(model).basic_RVs):
         raise ModelError(f"`{dist.name}` is a variable of the model; components are made by `.dist()`, without a name.")
 

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations, Floats
-from consilience.inference.modes.membership import regions_above
-from consilience.inference.modes.search import Regions
+from consilience.inference.modes.regions import Regions, regions_above
 from consilience.record import Record
 
 SPREAD: Final = 2.0  # so that chains begin further apart than draws lie

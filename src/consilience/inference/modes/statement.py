@@ -10,7 +10,7 @@ import numpy as np
 from consilience.inference.modes.prominence import Linkage
 
 if TYPE_CHECKING:
-    from consilience.inference.modes.search import ModalRegion
+    from consilience.inference.modes.regions import ModalRegion
 
 CLAIMED: Final = 0.1  # a share of starting points below that is worth a statement
 
@@ -20,7 +20,7 @@ def statement(
 ) -> str:
     """Sentences on the regions found.
 
-    `ascents`: from how many starting points. `complete`: see `search.Regions`. `rarest`: its `unmet`.
+    `ascents`: from how many starting points. `complete`: see `regions.Regions`. `rarest`: its `unmet`.
     """
     if not ascents:
         return (

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
 from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
-from consilience.inference.modes.membership import regions_above
-from consilience.inference.modes.search import NEGLIGIBLE, ModalRegion, Regions
+from consilience.inference.modes.regions import NEGLIGIBLE, ModalRegion, Regions, regions_above
 from consilience.record import Record
 
 MOST_DRAWS: Final = 4000  # of more, every second, third, ... is considered
@@ -122,15 +121,9 @@ def distinguishing_coordinates(region: ModalRegion, found: Regions, most: int = 
     block = region.block
     apart = np.full(len(block), np.inf)
     for other in [one for one in others if one.substantial] or others:
-        scale = np.maximum(_deviations(other), _deviations(region))
+        scale = np.maximum(other.deviations, region.deviations)[block]
         apart = np.minimum(apart, np.abs(other.mode - region.mode)[block] / scale)
     return [int(block[k]) for k in np.argsort(-apart, kind="stable")[:most]]
-
-
-def _deviations(region: ModalRegion) -> Floats:
-    """Within the block."""
-    assert region.within is not None  # a region that counts has one
-    return np.asarray(np.sqrt((region.within**2).sum(1)))
 
 
 def _nearest(points: Floats, region: ModalRegion) -> NDArray[np.int64]:

@@ -98,14 +98,22 @@ class Padding:
                 self.made[node] = rebuild(node, tuple(inputs))
                 continue
             rule = _rules.get(type(node.op))
-            if rule is None:
+            if rule is None and not self._follows(node):
                 raise self.missing(node)
-            result = rule(self, node, inputs)
+            result = Node(node.op, *inputs) if rule is None else rule(self, node, inputs)
             if isinstance(result, list):
                 self.tuples[node], self.made[node] = result, node
             else:
                 self.made[node] = result
         return [self.made[node] for node in nodes]
+
+    def _follows(self, node: Node) -> bool:
+        """Whether the result follows all axes of its one operand, as a cast does: then it needs no form of its own."""
+        kept = node.op.kept_axes(*node.inputs)
+        if len(node.inputs) != 1 or len(kept) != 1 or self._holds(node.op):
+            return False
+        lengths = enumerate(node.inputs[0].static_shape)
+        return all(n == 1 or axis in kept[0].values() for axis, n in lengths)
 
     def missing(self, node: Node) -> MissingRuleError:
         """The error for an op that takes no length that differs."""

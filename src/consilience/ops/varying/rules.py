@@ -11,14 +11,15 @@ from consilience.ir import (
     FLOATS,
     Dim,
     Node,
+    Op,
     constant,
 )
 from consilience.ir import dimension as dims
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
-from consilience.ops.assertion import Assume, Require
+from consilience.ops.assertion import Require
 from consilience.ops.control import Item
-from consilience.ops.elementwise import AlteredGradient, Cast, Elementwise, StopGradient, apply, cast
+from consilience.ops.elementwise import Elementwise, apply, cast
 from consilience.ops.index import FULL, At, Entry, Gather, Index, IndexUpdate, MaskPositions, NewAxis, SliceIndex
 from consilience.ops.linalg import MatMul
 from consilience.ops.order import ArgSort, Sort
@@ -27,12 +28,10 @@ from consilience.ops.reduce import ArgReduce, Cumulative, Reduce, Softmax
 from consilience.ops.shape import (
     BroadcastTo,
     Concatenate,
-    ExpandDims,
     Iota,
     LengthOf,
     Reshape,
     Squeeze,
-    Transpose,
     broadcast_to,
     concatenate,
     length_of,
@@ -54,11 +53,6 @@ def _extreme(dtype: str, least: bool) -> float:
 @padded_form(Elementwise)
 def _elementwise(pad: Padding, node: Node, inputs: list[Node]) -> Node:
     return Node(node.op, *pad.aligned(node.inputs, inputs))
-
-
-@padded_form(Cast, StopGradient, AlteredGradient, Assume, Transpose, ExpandDims)
-def _as_it_is(pad: Padding, node: Node, inputs: list[Node]) -> Node:
-    return Node(node.op, *inputs)
 
 
 @padded_form(LengthOf)
@@ -92,17 +86,40 @@ def _checked(pad: Padding, node: Node, inputs: list[Node]) -> Node:
     return Node(node.op, x, pad.filled(holds, node.inputs[1], range(holds.ndim), True), *rest)
 
 
-@padded_form(Reduce)
-def _reduce(pad: Padding, node: Node, inputs: list[Node]) -> Node:
-    op, (own,), (x,) = node.op, node.inputs, inputs
-    assert isinstance(op, Reduce)
-    neutral = {"sum": 0, "prod": 1, "any": False, "all": True}
-    if op.kind in neutral:
-        value: float = neutral[op.kind]
-    else:
-        value = _extreme(x.dtype, op.kind != "min")
-    result = Node(op, pad.filled(x, own, op.axes, value))
-    return _of_some(pad, result, own, op.axes, op.kind) if op.kind in ("max", "min") else result
+@padded_form(Reduce, ArgReduce, Cumulative, Sort, ArgSort, Softmax)
+def _along_axes(pad: Padding, node: Node, inputs: list[Node]) -> Node:
+    """Axes that the result does not follow have what changes nothing behind the elements that count.
+
+    Where they stay axes of the result, the last element that counts is in the places behind.
+    """
+    (own,), (x,), op = node.inputs, inputs, node.op
+    (kept,) = op.kept_axes(own)
+    axes = [axis for axis in range(own.ndim) if axis not in kept.values()]
+    result = Node(op, pad.filled(x, own, axes, _neutral(op, x.dtype)))
+    if isinstance(op, Reduce | ArgReduce):
+        kind = op.kind if isinstance(op, Reduce) else f"arg{op.kind}"
+        return _of_some(pad, result, own, axes, kind) if op.kind in ("max", "min") else result
+    for axis in axes:
+        if pad.varies(node.static_shape[axis]):
+            result = pad.refit(result, axis, pad.number(node.static_shape[axis]), result.static_shape[axis])
+    return result
+
+
+def _neutral(op: Op, dtype: str) -> float:
+    """What changes nothing behind the elements along an axis."""
+    match op:
+        case Reduce(kind="sum") | Cumulative(kind="sum"):
+            return 0
+        case Reduce(kind="prod") | Cumulative():
+            return 1
+        case Reduce(kind="any" | "all"):
+            return op.kind == "all"
+        case Softmax():
+            return float("-inf")
+        case Sort() | ArgSort():
+            return _extreme(dtype, False)
+    assert isinstance(op, Reduce | ArgReduce)
+    return _extreme(dtype, (op.kind == "max") if isinstance(op, ArgReduce) else (op.kind != "min"))
 
 
 def _of_some(pad: Padding, result: Node, own: Node, axes: Iterable[int], kind: str) -> Node:
@@ -111,43 +128,6 @@ def _of_some(pad: Padding, result: Node, own: Node, axes: Iterable[int], kind: s
         if pad.varies(own.static_shape[axis]):
             some = apply("gt", pad.number(own.static_shape[axis]), 0)
             result = Node(Asserted(f"`{kind}` of an empty axis has no value, in {describe(own)}"), result, some)
-    return result
-
-
-@padded_form(ArgReduce)
-def _arg_reduce(pad: Padding, node: Node, inputs: list[Node]) -> Node:
-    op, (own,), (x,) = node.op, node.inputs, inputs
-    assert isinstance(op, ArgReduce)
-    result = Node(op, pad.filled(x, own, [op.axis], _extreme(x.dtype, op.kind == "max")))
-    return _of_some(pad, result, own, [op.axis], f"arg{op.kind}")
-
-
-@padded_form(Cumulative)
-def _cumulative(pad: Padding, node: Node, inputs: list[Node]) -> Node:
-    assert isinstance(node.op, Cumulative)
-    neutral = 0 if node.op.kind == "sum" else 1
-    return _once_more(pad, node, pad.filled(inputs[0], node.inputs[0], [node.op.axis], neutral), node.op.axis)
-
-
-@padded_form(Sort, ArgSort)
-def _sort(pad: Padding, node: Node, inputs: list[Node]) -> Node:
-    assert isinstance(node.op, Sort | ArgSort)
-    last = _extreme(inputs[0].dtype, False)
-    return _once_more(pad, node, pad.filled(inputs[0], node.inputs[0], [node.op.axis], last), node.op.axis)
-
-
-@padded_form(Softmax)
-def _softmax(pad: Padding, node: Node, inputs: list[Node]) -> Node:
-    assert isinstance(node.op, Softmax)
-    return _once_more(pad, node, pad.filled(inputs[0], node.inputs[0], node.op.axes, -float("inf")), *node.op.axes)
-
-
-def _once_more(pad: Padding, node: Node, x: Node, *axes: int) -> Node:
-    """The op along axes, with its last element that counts in the places behind."""
-    result = Node(node.op, x)
-    for axis in axes:
-        if pad.varies(node.static_shape[axis]):
-            result = pad.refit(result, axis, pad.number(node.static_shape[axis]), result.static_shape[axis])
     return result
 
 

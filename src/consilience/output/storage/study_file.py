@@ -1,7 +1,8 @@
 """A study of many computations as a file of lines that grows: what it is for first, then what came of each.
 
 Plain values in, and bytes, which go one after the other to a second file; on a later day those that are there out. A
-torn last line is dropped, and so are lines whose bytes are not there. What they mean stays outside.
+torn last line is dropped, and so are lines whose bytes are not there. What they mean stays outside; `unpacked` makes
+a result of a run of such bytes.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import time
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from consilience.errors import StorageError
 from consilience.output.storage.files import failure, lock
 from consilience.output.storage.lines import as_line, from_line
+from consilience.output.storage.plain_values import unpack
+
+if TYPE_CHECKING:
+    import xarray
 
 FITS: Final = "fits.jsonl"
 """The file of a study of fits, in its folder."""
@@ -147,3 +152,14 @@ def bytes_at(path: Path, place: list[int]) -> bytes:
     if len(data) != length or zlib.crc32(data) != checksum:
         raise StorageError(f"{path.with_suffix('.data')} is damaged at byte {begin}; compute it in a new folder.")
     return data
+
+
+def unpacked(packed: bytes) -> xarray.DataTree:
+    """The result that a study keeps as bytes."""
+    import xarray
+
+    groups = {}
+    for name, group in unpack(packed).items():
+        parts = [{k: (tuple(dims), v) for k, (dims, v) in group[of].items()} for of in ("variables", "labels")]
+        groups[name] = xarray.DataTree(xarray.Dataset(parts[0], coords=parts[1], attrs=group["attributes"]))
+    return xarray.DataTree(children=groups)

@@ -155,10 +155,7 @@ class LockStepEngine(Engine):
                 COLUMNS,
                 longest=self.program.most,
                 superchains=superchains_of(chains),
-                every_check=True,
-                memory=False,
-                at_the_end=True,
-                once=True,
+                at_once=True,
             )
         )
         self.points = points[np.minimum(np.arange(chains) // (chains // len(points)), len(points) - 1)]

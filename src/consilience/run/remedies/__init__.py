@@ -9,10 +9,10 @@ from consilience.run.remedies.remedy import Look, Remedy, Restart
 from consilience.run.remedies.smaller_steps import take_smaller_steps
 
 REMEDIES: Final[dict[str, Remedy]] = {
-    "coordinates": Remedy(reparametrize),
-    "steps": Remedy(take_smaller_steps),
-    "metric": Remedy(learn_another_metric),
-    "jumps": Remedy(jump),
+    "coordinates": reparametrize,
+    "steps": take_smaller_steps,
+    "metric": learn_another_metric,
+    "jumps": jump,
 }
 USUAL: Final = tuple(REMEDIES)
 

@@ -37,7 +37,7 @@ def reparametrize(attempt: Attempt, look: Look | None) -> Restart | None:
     elif look.failure is None:
         hard = look.low_energy
     else:
-        hard = (course.chains.at_the_end or not look.at_end) and _is_far(attempt, look.size)
+        hard = (course.chains.at_once or not look.at_end) and _is_far(attempt, look.size)
     if not hard:
         return None
     return _restart(attempt.in_other_coordinates())

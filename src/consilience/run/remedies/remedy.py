@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from consilience.diagnostics.stopping_rule import Failure
 from consilience.inference.messages import Matrix, Window
@@ -52,10 +52,5 @@ class Look(Record, eq=False):
     missed: str = ""
 
 
-class Remedy(Record, eq=False):
-    """A row of the table of remedies.
-
-    `ask`: asked twice: before a check looks at the draws, with None, and after it.
-    """
-
-    ask: Callable[[Attempt, Look | None], Restart | None]
+Remedy: TypeAlias = "Callable[[Attempt, Look | None], Restart | None]"
+"""Asked twice: before a check looks at the draws, with None, and after it."""

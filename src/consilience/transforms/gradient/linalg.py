@@ -28,6 +28,7 @@ from consilience.ops import (
     cond,
 )
 from consilience.ops.arrangement import full_like
+from consilience.ops.factorisations import SVD
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
@@ -187,8 +188,6 @@ def _few_cofactors(x: Node, n: int) -> Node:
 
 def _cofactors_by_values(x: Node) -> Node:
     """With x = U diag(s) V': det(U V') U C V', where C has on its diagonal the products of the other values."""
-    from consilience.ops.factorisations import SVD  # few determinants are 0
-
     made = Node(SVD(), cast(x, "float64"))
     u, s, v = (cast(Node(Item(i), made), x.dtype) for i in range(3))
     others = product_of_others(s, (s.ndim - 1,))

@@ -26,6 +26,7 @@ from consilience.cluster.pickles import dumps
 from consilience.diagnostics.variables import attributes, held, unbuilt
 from consilience.distributions.seeds import seed_from
 from consilience.errors import ConsilienceWarning, ModelError, SamplingError, ShapeError, warn
+from consilience.estimators.studies.many import Many
 from consilience.events import Event, Progress
 from consilience.model.data import with_sparse_parts
 from consilience.model.log_density import model_density
@@ -33,9 +34,8 @@ from consilience.model.model import Model
 from consilience.model.signature import signature
 from consilience.output.storage.datatree import DimensionedArray
 from consilience.output.storage.files import failure
-from consilience.output.storage.plain_values import pack, unpack
-from consilience.output.storage.study_file import FITS, StudyFile, bytes_at
-from consilience.run.many import Many
+from consilience.output.storage.plain_values import pack
+from consilience.output.storage.study_file import FITS, StudyFile, bytes_at, unpacked
 from consilience.sample.posterior import sample
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class _Recipe:
         else:
             tree = self.sampler(model=model, random_seed=seed, **settings)
         told = {"status": str(attributes(tree).get("status", "")), **_figures(tree)}
-        return {"packed": _packed(tree), **told, "seconds": time.perf_counter() - began, "seed": seed}
+        return {"packed": packed(tree), **told, "seconds": time.perf_counter() - began, "seed": seed}
 
     def _exchange(self, model: Model, row: Mapping[str, Any]) -> None:
         """Give a model the data of a row, and its own where a row before had others."""
@@ -377,7 +377,8 @@ def _rows(over: Any) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _packed(tree: Any) -> bytes:
+def packed(tree: Any) -> bytes:
+    """A result as the bytes that `unpacked` reads."""
     groups = {}
     for name, group in held(tree).items():
         labels = {k: DimensionedArray((k,), v) for k, v in group.labels.items()} if unbuilt(tree) else group.coords
@@ -392,14 +393,3 @@ def _packed(tree: Any) -> bytes:
 def _plain(labels: Any) -> Any:
     array = np.asarray(labels)
     return np.asarray([str(one) for one in array.ravel()]).reshape(array.shape) if array.dtype.hasobject else array
-
-
-def unpacked(packed: bytes) -> xarray.DataTree:
-    """The result that a study keeps as bytes."""
-    import xarray
-
-    groups = {}
-    for name, group in unpack(packed).items():
-        parts = [{k: (tuple(dims), v) for k, (dims, v) in group[of].items()} for of in ("variables", "labels")]
-        groups[name] = xarray.DataTree(xarray.Dataset(parts[0], coords=parts[1], attrs=group["attributes"]))
-    return xarray.DataTree(children=groups)
