@@ -277,7 +277,8 @@ class _Beyond:
 
     def _longer(self, op: Op) -> Op:
         """An op whose symbolic lengths along time are those of the whole time."""
-        return replaced(op, self.lengthened, lambda results: with_lengths(results, self.lengthened))
+        made: Op = replaced(op, self.lengthened, lambda results: with_lengths(results, self.lengthened))
+        return made
 
     def _continued(self, node: Node, rv: Node, axis: int) -> Node:
         """A series, and its values at later times."""
