@@ -488,6 +488,10 @@ class Distribution(metaclass=DistributionType):
         del past, later, periods
         raise MissingRuleError(f"{self.title} is no series that could be continued.")
 
+    def along_time(self) -> list[Node]:
+        """What it reads whose values at the times so far must not depend on later ones: its parameters."""
+        return list(self.values)
+
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""
         available = [n for n in FORMULAS if self.has(n)]
