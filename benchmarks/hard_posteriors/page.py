@@ -8,7 +8,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hard_posteriors.models import MODELS
 from benchmarks.hard_posteriors.one import table
 from benchmarks.report import number
 
@@ -75,7 +74,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     head = ["model", "coordinates", *(f"{tree}: seconds (of processors), peak MB | {tree}" for tree in trees)]
     head += [f"now over {tree}" for tree in gains]
     text = ["| " + " | ".join(head) + " |", "|---|--:|" + "--:|---|" * len(trees) + "--:|" * len(gains)]
-    for name, model in MODELS.items():
+    for name, model in table("hard").items():
         per = {tree: found.get((name, tree)) for tree in trees}
         if not any(per.values()):
             continue
@@ -83,7 +82,20 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         for row in per.values():
             cells += [spent(row), cell(row)]
         text.append("| " + " | ".join([*cells, *(gain(per[tree], per.get("now")) for tree in gains)]) + " |")
-    return "\n".join(text)
+    return "\n".join([*text, "", *provenance(rows)])
+
+
+def provenance(rows: list[dict[str, Any]]) -> list[str]:
+    """Of which commits and versions rows are, after how many seconds runs were ended, and the load before them."""
+    said = []
+    for tree in TREES:
+        of = [row for row in rows if row["tree"] == tree]
+        known = sorted({row.get("commit") or row.get("versions") or "" for row in of} - {""})
+        limits = sorted({row["limit"] for row in of if "limit" in row})
+        if known:
+            said.append(f"`{tree}` is {' and '.join(known)}; runs ended after {limits[-1]:g} s")
+    loads = [row["load"] for row in rows if "load" in row]
+    return [". ".join([*said, f"The load before a run was at most {max(loads):.1f}."])] if loads else []
 
 
 def grown(rows: list[dict[str, Any]]) -> str:
