@@ -41,15 +41,15 @@ class MatrixStatistics(Statistics):
         super().__init__(leaf, at_most_one=False, sums_to_one=False)
 
     def _applied(self, node: Node, operands: Sequence[Value]) -> Value:
-        a, b = operands[0], operands[1] if len(operands) > 1 else None
+        a = operands[0]
+        b = operands[1] if len(operands) > 1 else None
         match node.op:
             case Assume() | Require():
                 return a
-            case Elementwise(function="neg" | "mul" as function):
-                if isinstance(a, Node):
-                    a, b = b, a
-                if isinstance(a, PowerOf) and (b is None or isinstance(b, Node)):
-                    return PowerOf(-a.factor if function == "neg" else a.factor * b, a.exponent, a.base)
+            case Elementwise(function="neg" | "mul"):
+                one, other = (b, a) if isinstance(a, Node) else (a, b)
+                if isinstance(one, PowerOf) and (other is None or isinstance(other, Node)):
+                    return PowerOf(-one.factor if other is None else one.factor * other, one.exponent, one.base)
             case Elementwise(function="true_div") if isinstance(a, PowerOf) and isinstance(b, Node):
                 return PowerOf(a.factor / b, a.exponent, a.base)
             case LogAbsDet() if isinstance(a, PowerOf) and (factor := without_matrix_axes(a.factor)) is not None:
