@@ -127,7 +127,7 @@ class _Draft:
             family = self.one(*FAMILIES)
             name = self.name("x")
             getattr(self, family)(name)
-            self.kinds[name] = {"inverse": "positive"}.get(family, family)
+            self.kinds.setdefault(name, {"inverse": "positive"}.get(family, family))
         return Program(
             self.seed, tuple(self.lines), self.arrays, tuple(self.shared), dict(self.kinds), dict(self.discrete)
         )
@@ -405,6 +405,7 @@ class _Draft:
         lead: tuple[int, ...] = () if self.often(0.5) or p == 2 else (2,)
         scale = f"{self.number_above_0()} * {f'np.eye({p}) * 0.8 + 0.3'}"
         prior = self.one("Wishart", "InverseWishart")
+        self.kinds[name] = "matrices" if prior == "Wishart" else "inverse matrices"
         nu = f"{p + 1.5} + {self.number_above_0()}"
         self.add(f'{name} = pm.{prior}("{name}", nu={nu}, V={scale}, shape={(*lead, p, p)})', False)
         for _ in self.terms():

@@ -27,8 +27,9 @@ Array = npt.NDArray[Any]
 Point = dict[str, Array]
 TOLERANCE: Final = 1e-6
 LOW: Final = 45.0  # below the highest log density, at which quadrature ends
-NODES: Final = {1: 300, 2: 70, 3: 40}
+NODES: Final = {1: 300, 2: 70, 3: 46}
 ENDS: Final = {3: 22.0}  # in place of LOW
+FURTHER: Final = {2: 1.6, 3: 1.25}  # than the ends along each axis
 DRAWS: Final = 400
 DEVIATIONS: Final = 6.5  # of a mean of draws
 
@@ -64,12 +65,15 @@ class Whole:
         # Sets of coordinates that are integrated together; normal ones are all in the first.
         self.block = np.arange(0)
         self.sets: list[Array] = []
+        self.heavy: list[Array] = []  # those of matrices whose inverses have light tails
         for name, shape, places in zip(names, self.shapes, self.places, strict=True):
             if kinds[name] == "normal":
                 self.block = np.concatenate([self.block, places])
             else:
-                together = kinds[name] in ("shares", "matrices")
-                self.sets += list(places.reshape(-1, shape[-1] if together else 1))
+                together = kinds[name] in ("shares", "matrices", "inverse matrices")
+                own = list(places.reshape(-1, shape[-1] if together else 1))
+                self.sets += own
+                self.heavy += own if kinds[name] == "inverse matrices" else []
         sizes = {key: np.size(value) for key, value in plain.start.items() if np.asarray(value).dtype.kind == "f"}
         begins = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
         self.inside, self.outside = (
@@ -147,10 +151,12 @@ class Whole:
             low, high = self._ends(lambda u: value(np.array([u])))
             axes = [np.linspace(low, high, NODES[1])]
         else:
-            count, low = len(own), ENDS.get(len(own), LOW)
+            count, low, wide = len(own), ENDS.get(len(own), LOW), FURTHER[len(own)]
             peak = self._peak(value, count)
+            if count == 3 and any(own is heavy for heavy in self.heavy):
+                value, peak = _by_regression(value, peak)
             ends = [self._ends(lambda u, i=i: value(peak + u * np.eye(count)[i]), low) for i in range(count)]
-            axes = [np.linspace(c + 1.6 * a, c + 1.6 * b, NODES[count]) for c, (a, b) in zip(peak, ends, strict=True)]
+            axes = [np.linspace(c + wide * a, c + wide * b, NODES[count]) for c, (a, b) in zip(peak, ends, strict=True)]
         found = [value(np.array(node)) for node in itertools.product(*axes)]
         step = np.prod([axis[1] - axis[0] for axis in axes])
         return float(logsumexp(found) + np.log(step))
@@ -173,6 +179,19 @@ class Whole:
                 u += sign
             ends.append(u)
         return ends[0], ends[1]
+
+
+def _by_regression(value: Callable[[Array], float], peak: Array) -> tuple[Callable[[Array], float], Array]:
+    """Of a 2 x 2 Cholesky factor: the entry below the diagonal by its slope on the first, in units of the second.
+
+    Its spread grows with both without end where the inverse is a Wishart matrix, so that no box holds the density.
+    """
+    slope = peak[1] / np.exp(peak[0])
+
+    def moved(at: Array) -> float:
+        return value(np.array([at[0], np.exp(at[0]) * (slope + np.exp(at[2]) * at[1]), at[2]])) + at[0] + at[2]
+
+    return moved, np.array([peak[0], 0.0, peak[2]])
 
 
 def unconstrained(values: Array, key: str) -> Array:

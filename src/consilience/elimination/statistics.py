@@ -14,7 +14,7 @@ import numpy as np
 
 from consilience.analysis.separability import Link, links
 from consilience.distributions.parameters import known_value
-from consilience.elimination.polynomial import number_of
+from consilience.elimination.polynomial import number_of, small
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
 from consilience.ops import Elementwise
 from consilience.ops.assertion import Assume, Require
@@ -139,21 +139,23 @@ class Statistics:
                 pass
             case Reduce(kind="sum") if (found := self._whole(node, operands[0])) is not None:
                 return found
+            case Reduce(kind="all") if isinstance(operands[0], Node) and _truth(operands[0]) is not None:
+                return constant(np.bool_(_truth(operands[0])))
             case Elementwise(function=function):
                 return self._of_elements(node, function, operands)
             case op if isinstance(op, OF_MATRICES) and (found := _of_matrices(node, *operands)) is not None:
                 return found
-            case op if isinstance(op, MOVES) and not isinstance(operands[0], Node):
-                if all(isinstance(operand, Node) for operand in operands[1:]):
+            case op if isinstance(op, MOVES):
+                a = operands[0]
+                if isinstance(a, Node) and not a.ndim and node.inputs[0].ndim and not isinstance(op, Cast):
+                    return a  # one number for all elements, wherever they go
+                if not isinstance(a, Node) and all(isinstance(operand, Node) for operand in operands[1:]):
                     return _mapped(operands[0], lambda part: moved(part, node))
         return Node(node.op, *self._whole_nodes(node, operands))
 
     def _whole_nodes(self, node: Node, operands: Sequence[Value]) -> list[Node]:
         """Operands as expressions of the inputs, of their own shapes."""
-        return [
-            own if isinstance(own, Node) else broadcast_to(self._node(own), operand.static_shape)
-            for own, operand in zip(operands, node.inputs, strict=True)
-        ]
+        return [_filled(self._node(own), operand) for own, operand in zip(operands, node.inputs, strict=True)]
 
     def _of_elements(self, node: Node, function: str, operands: Sequence[Value]) -> Value:
         split = next((operand for operand in operands if isinstance(operand, Split)), None)
@@ -167,9 +169,7 @@ class Statistics:
             return _chosen(operands[0], operands[1], operands[2])
         rule = _RULES.get(function)
         found = rule(self, function, *operands) if rule is not None else None
-        if found is None:
-            found = Node(node.op, *map(self._node, operands))
-        return broadcast_to(found, node.static_shape) if isinstance(found, Node) else found
+        return Node(node.op, *map(self._node, operands)) if found is None else found
 
     # Rules: each gives None where it says nothing.
 
@@ -293,7 +293,7 @@ class Statistics:
         linked = (links(operand.base, self.leaf) or {}).get(operand.base.ndim - 1)
         if axes != (operand.base.ndim - 1,) or linked is None or linked != Link(self.leaf.ndim - 1, None):
             return None
-        return broadcast_to(constant(1.0, node.dtype), node.static_shape)
+        return constant(1.0, node.dtype)
 
 
 def _of_matrices(node: Node, a: Value, b: Value | None = None) -> Value | None:
@@ -314,6 +314,11 @@ def _of_matrices(node: Node, a: Value, b: Value | None = None) -> Value | None:
     if base.ndim:
         base = expand_dims(base, tuple(range(base.ndim, base.ndim + behind)))
     return PowerOf(found, times * scaled.exponent, base, scaled.rest)
+
+
+def _filled(found: Node, like: Node) -> Node:
+    """An expression in the shape of another one, which it is broadcast to if it is smaller."""
+    return found if found.static_shape == like.static_shape else broadcast_to(found, like.static_shape)
 
 
 def moved(part: Node, node: Node) -> Node:
@@ -391,10 +396,14 @@ def _branch(value: Value, condition: Node, place: int) -> Value:
 
 
 def _chosen(condition: Node, a: Value, b: Value) -> Value:
-    known = known_value(condition)
-    if known is not None and (known.all() or not known.any()):
-        return a if known.all() else b
-    return _either(condition, a, b)
+    known = _truth(condition)
+    return _either(condition, a, b) if known is None else a if known else b
+
+
+def _truth(condition: Node) -> bool | None:
+    """What all elements of a condition are; None where that is not known, or they differ."""
+    known = known_value(small(condition))
+    return None if known is None or not known.size or known.any() != known.all() else bool(known.any())
 
 
 def _either(condition: Node, a: Value, b: Value) -> Value:
@@ -436,7 +445,7 @@ def _beside(a: PowerOf, b: Node) -> Value | None:
 
 def _zeros(node: Node) -> np.ndarray | None:
     """Where constant factors of a product are 0; None where there are no such."""
-    value = known_value(node)
+    value = known_value(small(node))
     if value is not None:
         return np.asarray(value == 0.0)
     if isinstance(node.op, Elementwise) and node.op.function in ("mul", "true_div"):
