@@ -20,7 +20,7 @@ def weak_groups(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard("posteriordb, irt_2pl: answers of 100 persons to 20 questions, two parameters a question", 144, seconds=6)
+@hard("posteriordb, irt_2pl: answers of 100 persons to 20 questions, two parameters a question", 143, seconds=6)
 def irt_2pl(pm: Any, pt: Any, np: Any) -> Any:
     rng, items, persons = np.random.default_rng(14), 20, 100
     a, b = np.exp(0.4 * rng.normal(size=items)), rng.normal(size=items)
@@ -35,7 +35,7 @@ def irt_2pl(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "heteroskedastic Gaussian process: mean and log noise by coregionalization", 47, True, seconds=15)
+@hard(GALLERY + "heteroskedastic Gaussian process: mean and log noise by coregionalization", 48, True, seconds=15)
 def heteroskedastic_gp(pm: Any, pt: Any, np: Any) -> Any:
     rng, n = np.random.default_rng(15), 20
     x = np.linspace(0, 1, n)
@@ -52,7 +52,7 @@ def heteroskedastic_gp(pm: Any, pt: Any, np: Any) -> Any:
 
 
 @hard(
-    GALLERY + "factor analysis (probabilistic principal components): 250 rows, 10 columns, 2 factors", 519, seconds=15
+    GALLERY + "factor analysis (probabilistic principal components): 250 rows, 10 columns, 2 factors", 520, seconds=15
 )
 def factor_analysis(pm: Any, pt: Any, np: Any) -> Any:
     rng, rows, columns = np.random.default_rng(16), 250, 10
@@ -70,7 +70,7 @@ def factor_analysis(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "vector autoregressions of 8 countries whose coefficients are a hierarchy", 91, seconds=20)
+@hard(GALLERY + "vector autoregressions of 8 countries whose coefficients are a hierarchy", 94, seconds=20)
 def hierarchical_var(pm: Any, pt: Any, np: Any) -> Any:
     rng, countries, years, lags = np.random.default_rng(17), 8, 50, 2
     A = np.array([[0.4, 0.2], [0.1, 0.3]])
@@ -92,7 +92,7 @@ def hierarchical_var(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "dependent density regression (LIDAR, 221 rows, 20 components)", 120, seconds=40)
+@hard(GALLERY + "dependent density regression (LIDAR, 221 rows, 20 components)", 100, seconds=40)
 def density_regression(pm: Any, pt: Any, np: Any) -> Any:
     rng, n, K = np.random.default_rng(18), 221, 20
     x = np.sort(rng.uniform(-1.7, 1.7, n))
@@ -108,7 +108,7 @@ def density_regression(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "missing survey answers of 630 employees in 105 teams", 410, seconds=15)
+@hard(GALLERY + "missing survey answers of 630 employees in 105 teams", 417, seconds=15)
 def missing_answers(pm: Any, pt: Any, np: Any) -> Any:
     rng, n, teams = np.random.default_rng(19), 630, 105
     team = rng.integers(0, teams, n)

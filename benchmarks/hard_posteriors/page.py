@@ -91,11 +91,13 @@ def provenance(rows: list[dict[str, Any]]) -> list[str]:
     for tree in TREES:
         of = [row for row in rows if row["tree"] == tree]
         known = sorted({row.get("commit") or row.get("versions") or "" for row in of} - {""})
-        limits = sorted({row["limit"] for row in of if "limit" in row})
         if known:
-            said.append(f"`{tree}` is {' and '.join(known)}; runs ended after {limits[-1]:g} s")
-    loads = [row["load"] for row in rows if "load" in row]
-    return [". ".join([*said, f"The load before a run was at most {max(loads):.1f}."])] if loads else []
+            said.append(f"`{tree}` is {' and '.join(known)}")
+    timed = [row for row in rows if "load" in row]
+    if not timed:
+        return []
+    limit, load = (max(row[what] for row in timed) for what in ("limit", "load"))
+    return [f"{', '.join(said)}. Runs were ended after {limit:g} s; the load before a run was at most {load:.1f}."]
 
 
 def grown(rows: list[dict[str, Any]]) -> str:
