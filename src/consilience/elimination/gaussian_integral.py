@@ -41,7 +41,7 @@ PARTNERS: Final = (64, 16)  # of an element in the band; those with more have fu
 LOST: Final = 1e-13
 
 
-class Form(Record):
+class FactorForm(Record):
     """What a precision is factored by.
 
     `kind`: in words.
@@ -54,10 +54,10 @@ class Form(Record):
     sums: bool = False
 
 
-ALONE: Final = Form("normal, each element alone")
-DENSE: Final = Form("normal, by a dense factor")
-SPARSE: Final = Form("normal, by a sparse factor", sparse=True)
-WITH_A_SUM: Final = Form("normal, by a sparse factor and a sum", sparse=True, sums=True)
+ALONE: Final = FactorForm("normal, each element alone")
+DENSE: Final = FactorForm("normal, by a dense factor")
+SPARSE: Final = FactorForm("normal, by a sparse factor", sparse=True)
+WITH_A_SUM: Final = FactorForm("normal, by a sparse factor and a sum", sparse=True, sums=True)
 
 
 class NormalIntegral(Record, eq=False):
@@ -69,7 +69,7 @@ class NormalIntegral(Record, eq=False):
     `drawn`: each variable given all others, from a key that is the same for all of them.
     """
 
-    form: Form
+    form: FactorForm
     joined: int
     value: Node
     drawn: Sequence[Callable[[Node], Node]]
@@ -142,7 +142,7 @@ class _Factor(Record, eq=False):
     `logs`: of which the sum is half the logarithm of the determinant of the covariance.
     """
 
-    form: Form
+    form: FactorForm
     joined: int
     logs: Node
     solved: Callable[[Node], Node]
@@ -154,7 +154,7 @@ class NormalGivenOthers(Record, eq=False):
 
     Parameters
     ----------
-    form : Form
+    form : FactorForm
         The factor of their precision.
     joined : int
         Elements of the largest set that are not independent of each other.
@@ -168,7 +168,7 @@ class NormalGivenOthers(Record, eq=False):
         Makes deviations from the mean of standard normal numbers.
     """
 
-    form: Form
+    form: FactorForm
     joined: int
     point: Node
     value: Node
