@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import FunctionType
@@ -138,18 +139,17 @@ IMPORTS: Final = {
     "px": "import consilience.xtensor as px",
 }
 """What examples import without saying so, in this order."""
-_FULL: Final = tuple(f"\n{title}\n---" for title in ("Parameters", "Returns", "Yields", "Raises", "See Also"))
-_OTHERS: Final = ("Raises", "Warns", "See")
-_PARAGRAPHS: Final = ("Notes", "References")
+_FULL: Final = re.compile(r"^(Parameters|Returns|Yields|Raises|See Also)\n---", re.MULTILINE)
+_ENTRY: Final = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \((.+?)\))?: (.*)")
+_PARAGRAPH: Final = re.compile(r"(Notes|References): (.*)")
+_OTHER: Final = re.compile(r"(Raises|Warns|See) ([\w.]+(?:, [\w.]+)*): (.*)")
 _TITLES: Final = {"See": "See Also", "Returns": "Returns", "Yields": "Yields"}
 
 
 def filled(thing: Any, text: str) -> str:
     """The docstring of a function or class with all that its code and the rows of this file say."""
-    if _in_full(text) and MARK not in text:  # made by a program
-        return text
     text = _without_margin(text)
-    full = _in_full(text)
+    full = _FULL.search(text)
     if full and MARK not in text:
         return text
     function: Any = getattr(thing, "__init__", thing) if isinstance(thing, type) else thing
@@ -163,7 +163,7 @@ def filled(thing: Any, text: str) -> str:
         starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
         names |= {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]}
     if not full:
-        return _sections(text, names, notes, defaults)
+        return in_sections(text, names, notes, defaults)
     lines = text.split("\n")
     for place, line in enumerate(lines):
         if line.endswith(MARK):
@@ -171,15 +171,8 @@ def filled(thing: Any, text: str) -> str:
     return "\n".join(lines)
 
 
-def _in_full(text: str) -> bool:
-    """Whether a docstring is in numpydoc's form."""
-    return "\n---" in text and any(title in f"\n{text}" for title in _FULL)
-
-
 def _without_margin(text: str) -> str:
     """What `inspect.cleandoc` gives, at a tenth of its price where the last line is the margin."""
-    if "\n" not in text:
-        return text.strip()
     body, _, margin = text.rpartition("\n")
     return body.replace(f"\n{margin}", "\n").strip() if margin.isspace() else inspect.cleandoc(text)
 
@@ -189,75 +182,52 @@ def in_sections(text: str, names: set[str], notes: Mapping[str, Any] | None, def
 
     `names`: the parameters, "Returns" and "Yields". `notes`: annotations; with None, types are those written out.
     """
-    return text if _in_full(text) else _sections(text, names, notes, defaults)
-
-
-def _sections(text: str, names: set[str], notes: Mapping[str, Any] | None, defaults: Mapping[str, Any]) -> str:
+    if _FULL.search(text):
+        return text
     sections: dict[str, list[str]] = {"": []}
-    title, folded = "", "none"
-    above, prompt, example = text.partition(">>> ") if text.startswith(">>> ") else text.partition("\n>>> ")
-    for line in above.split("\n") if above else ():
-        head, colon, meaning = line.partition(": ")
-        if line.endswith(MARK):
-            title = "Parameters"
-            sections.setdefault(title, []).append(_shared(line.removesuffix(MARK), defaults))
-        elif line.startswith("---"):  # a section that is written out
+    title, folded, lines = "", "none", text.split("\n")
+    for place, line in enumerate(lines):
+        if line.startswith(">>> "):
+            rest = lines[place:]
+            sections.setdefault("Examples", []).extend(rest if title == "Examples" else [*_imports(rest), *rest])
+            break
+        if line.startswith("---"):  # a section that is written out
             title = sections[title].pop()
             sections[title] = []
-        elif not colon or line.startswith(" "):
+        elif line.endswith(MARK):
+            title = "Parameters"
+            sections.setdefault(title, []).append(_shared(line.removesuffix(MARK), defaults))
+        elif ": " not in line or line.startswith(" "):
             sections[title].append(line.strip() if title == folded else line)
-        elif found := (head, None, meaning) if head in names else _entry(line, names):
-            names_here, kind, meaning = found
+        elif (found := _ENTRY.fullmatch(line)) and names.issuperset(found[1].replace("*", "").split(", ")):
+            names_here, kind, meaning = found.groups()
             title = _TITLES.get(names_here, "Parameters")
             first = names_here.partition(",")[0].strip("*")
             if notes is not None:
                 kind = kind or worded(notes.get("return" if title != "Parameters" else first, "object"))
             if kind and first in defaults and "optional" not in kind and ", default " not in kind:
                 kind += _default(defaults[first])
-            line = kind if title != "Parameters" else f"{names_here} : {kind}" if kind else names_here
-            sections.setdefault(title, []).extend((line, f"    {meaning}"))
-        elif (other := head.partition(" "))[0] in _OTHERS and _are_names(other[2]):
-            title = _TITLES.get(other[0], other[0])
-            rows = (f"{other[2]} : {meaning}",) if title == "See Also" else (other[2], f"    {meaning}")
-            sections.setdefault(title, []).extend(rows)
-        elif head in _PARAGRAPHS:
-            title = folded = head
-            sections[title] = [meaning]
+            head = kind if title != "Parameters" else f"{names_here} : {kind}" if kind else names_here
+            sections.setdefault(title, []).extend((head, f"    {meaning}"))
+        elif found := _OTHER.fullmatch(line):
+            title = _TITLES.get(found[1], found[1])
+            rows = sections.setdefault(title, [])
+            rows.extend((f"{found[2]} : {found[3]}",) if found[1] == "See" else (found[2], f"    {found[3]}"))
+        elif found := _PARAGRAPH.fullmatch(line):
+            title = folded = found[1]
+            sections[title] = [found[2]]
         else:
             sections[title].append(line)
-    if prompt:
-        rows = sections.setdefault("Examples", [])
-        rows.append((_imports(example) if title != "Examples" else "") + ">>> " + example)
     parts = ["\n".join(body).rstrip() for body in sections.values()]
     return "\n\n".join(f"{t}\n{'-' * len(t)}\n{p}" if t else p for t, p in zip(sections, parts, strict=True))
 
 
-def _entry(line: str, names: set[str]) -> tuple[str, str | None, str] | None:
-    """Names, type and meaning of a line that speaks of some of `names`: `x, y (int): Numbers.`"""
-    head, _, meaning = line.partition(": ")
-    kind = None
-    if " (" in head:
-        head, _, rest = line.partition(" (")
-        kind, _, meaning = rest.partition("): ")
-    return (head, kind, meaning) if names.issuperset(head.replace("*", "").split(", ")) else None
-
-
-def _are_names(words: str) -> bool:
-    return all(word.replace(".", "_").isidentifier() for word in words.split(", "))
-
-
-def _imports(example: str) -> str:
-    """The lines that import what an example uses, which begins behind its prompt; none where it begins with one."""
-    used = [name for name in IMPORTS if f"{name}." in example]
-    if not used or example.startswith(("import ", "from ")):
-        return ""
-    code = "\n".join(line[4:] for line in f">>> {example}".split("\n") if line.startswith((">>> ", "... ")))
-    return "".join(f">>> {IMPORTS[name]}\n" for name in used if _uses(code, name))
-
-
-def _uses(code: str, name: str) -> bool:
-    """Whether a module of that name is used."""
-    return any(not f"_{before}"[-1].isidentifier() or not before for before in code.split(f"{name}.")[:-1])
+def _imports(example: list[str]) -> list[str]:
+    """The lines that import what an example uses; none where it begins with one."""
+    if example[0].startswith((">>> import ", ">>> from ")):
+        return []
+    code = "\n".join(line[4:] for line in example if line.startswith((">>> ", "... ")))
+    return [f">>> {line}" for name, line in IMPORTS.items() if f"{name}." in code and re.search(rf"\b{name}\.", code)]
 
 
 @cache

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import jax
-import jaxlib
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from consilience.native import cache
@@ -41,7 +40,7 @@ class KeptProgram:
         return compiled(*arguments)
 
 
-def _ready(lowered: jax.stages.Lowered, device: jax.Device) -> Callable[..., Any]:
+def _ready(lowered: Any, device: Any) -> Any:
     """The program, loaded from the cache or compiled and kept there."""
     text = lowered.as_text()
     if CALLS_BACK in text:
@@ -64,11 +63,11 @@ def _ready(lowered: jax.stages.Lowered, device: jax.Device) -> Callable[..., Any
     return compiled
 
 
-def _digest(text: str, device: jax.Device) -> str:
+def _digest(text: str, device: Any) -> str:
     """SHA-256, in hexadecimal, of all that a compiled program depends on."""
     own = host()
     where = (device.platform, device.device_kind, device.id, getattr(device.client, "platform_version", ""))
     here = (own.triple, own.cpu, own.features, os.cpu_count(), os.environ.get("XLA_FLAGS", ""))
-    state = hashlib.sha256("\0".join(map(str, ("jax", jax.__version__, jaxlib.__version__, *where, *here))).encode())
+    state = hashlib.sha256("\0".join(map(str, ("jax", jax.__version__, jax.lib.__version__, *where, *here))).encode())
     state.update(text.encode())
     return state.hexdigest()
