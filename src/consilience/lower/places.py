@@ -60,7 +60,7 @@ def _first_in_order(x: Node) -> Node:
 def _sorted(node: Node) -> tuple[Node, range] | None:
     """What a node has sorted along the last axis, and which places in that order it takes."""
     taken = SliceIndex()
-    if isinstance(node.op, Index):
+    if isinstance(node.op, Index) and node.op.specification:
         *lead, last = node.op.specification
         if not isinstance(last, SliceIndex) or not last.static or any(entry != FULL for entry in lead):
             return None
@@ -74,8 +74,10 @@ def _selected(node: Node, op: Index) -> Node:
     """Few places of a sorted last axis are found without sorting."""
     source, *arrays = node.inputs
     found = _sorted(source)
+    if found is None:
+        return node
     *lead, last = op.specification
-    if found is None or any(isinstance(entry, Gather) for entry in lead):
+    if any(isinstance(entry, Gather) for entry in lead):
         return node
     x, places = found
     length = static(x.static_shape)[-1]
