@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from consilience.native.loops import Builder, Module
-from consilience.native.program import Value, f64, i64, ptr
+from consilience.native.program import Value, Variable, f64, i64, ptr
 from consilience.native.routines import SIDES
 from consilience.native.tiles import transposed
 
@@ -68,12 +68,12 @@ def write_sort_rows(symbol: str) -> Module:
     return module
 
 
-def _read(b: Builder, place: Value, mask: Value, special: object) -> Value:
+def _read(b: Builder, place: Value, mask: Value, special: Variable) -> Value:
     """Eight numbers of a row, infinity for NaN and behind the end; NaN and zeros are noted."""
     infinite, zero, one = (b.const(ROWS, number) for number in (float("inf"), 0.0, 1.0))
     read = b.masked_load(ROWS, place, mask, infinite)
     missing = b.isnan(read)
-    b.set(special, b.select(b.or_(missing, b.cmp("eq", read, zero)), one, b.get(special)))  # type: ignore[arg-type]
+    b.set(special, b.select(b.or_(missing, b.cmp("eq", read, zero)), one, b.get(special)))
     return b.select(missing, infinite, read)
 
 
