@@ -50,6 +50,14 @@ SAME: Final[Mapping[str, str]] = {
     "max_tree_depth": "max_treedepth", "target_acceptance": "target_accept",
 }  # fmt: skip
 
+# Stan's and NumPyro's.
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "iter": "draws", "iterations": "draws", "iter_sampling": "draws", "num_samples": "draws", "n_samples": "draws",
+    "n_draws": "draws", "iter_warmup": "tune", "num_warmup": "tune", "n_warmup": "tune", "warmup": "tune",
+    "burn_in": "tune", "burnin": "tune", "num_chains": "chains", "parallel_chains": "cores",
+    "adapt_delta": "target_accept", "max_depth": "max_treedepth", "init_params": "initvals",
+}  # fmt: skip
+
 
 def check(
     function: str,
@@ -79,7 +87,8 @@ def check(
     if rest.get("n_init") == 200_000:  # PyMC's default
         del rest["n_init"]
     absent = {**ABSENT, **{old: f"it is `{new}=`." for old, new in SAME.items()}}
-    take(function, rest, IGNORED, accepted, absent, stacklevel + 1, spelled)
+    elsewhere = {word: own for word, own in ELSEWHERE.items() if own in accepted}
+    take(function, rest, IGNORED, accepted, absent, stacklevel + 1, elsewhere | dict(spelled or {}))
 
 
 def nuts_settings(
