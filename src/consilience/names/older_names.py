@@ -165,10 +165,11 @@ PARAMETERS: Final = {
 
 # Those of SciPy, NumPyro and Stan, with what they may be here: the first that a distribution has.
 _ELSEWHERE: Final = {
-    "loc": "mu", "location": "mu", "scale": "sigma b", "stddev": "sigma", "std_dev": "sigma", "precision": "tau", "rate": "lam beta mu", "lambda_": "lam", "probs": "p", "prob": "p",
-    "logits": "logit_p", "total_count": "n", "trials": "n", "df": "nu", "concentration": "alpha a kappa",
-    "covariance_matrix": "cov", "scale_tril": "chol", "data": "observed", "obs": "observed", "value": "observed",
-    "low": "lower", "high": "upper", "min": "lower", "max": "upper",
+    "loc": "mu", "location": "mu", "scale": "sigma b", "stddev": "sigma", "std_dev": "sigma", "precision": "tau",
+    "rate": "lam beta mu", "lambda_": "lam", "probs": "p", "prob": "p", "logits": "logit_p", "total_count": "n",
+    "trials": "n", "df": "nu", "concentration": "alpha a kappa", "covariance_matrix": "cov", "scale_tril": "chol",
+    "data": "observed", "obs": "observed", "value": "observed", "low": "lower", "high": "upper", "min": "lower",
+    "max": "upper",
 }  # fmt: skip
 
 

@@ -149,6 +149,9 @@ class Page:
         """Of the one run."""
         return [NAME]
 
+    def stamp(self, name: str) -> object:
+        """None: of a run of this process there are no files to go by."""
+
     def source(self, name: str) -> RunSource:
         """The run as it is now."""
         if name != NAME:

@@ -165,7 +165,7 @@ class StoreSource(RunSource):
         self.refresh()
 
     def version(self) -> tuple[object, ...]:
-        return tuple(stamp(self.path / name) for name in ("zarr.json", journal.NAME, first_draws.NAME))
+        return stamps(self.path)
 
     def refresh(self) -> None:
         if (now := self.version()) == self._seen:
@@ -373,6 +373,12 @@ def stamp(file: Path) -> object:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def stamps(place: Path) -> tuple[object, ...]:
+    """Those of the file, or of the files of a store that change as its run goes on."""
+    parts = ("zarr.json", journal.NAME, first_draws.NAME) if place.is_dir() else ("",)
+    return tuple(stamp(place / name) for name in parts)
 
 
 def _end_of(file: Path) -> bytes:

@@ -40,6 +40,10 @@ class StoredStudy:
         self._seen: object = None
         self._fits: dict[str, dict[str, Any]] = {}
 
+    def stamp(self) -> object:
+        """Another value whenever a fit is written, or tells how far it is."""
+        return stamp(self._file), stamp(self._file.with_suffix(UNDER_WAY))
+
     @property
     def fits(self) -> Mapping[str, Mapping[str, Any]]:
         """What a line says of each; of several lines the last counts, and one that is being written is left."""

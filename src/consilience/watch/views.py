@@ -50,6 +50,10 @@ OF_THE_RUN: Final = (
 """Attributes that are shown as they are."""
 
 
+UNDER_WAY: Final = ("starting", "tuning", "sampling", "paused", "running")
+"""Statuses that change with time; a run that is stale stays so until it writes."""
+
+
 class Clock:
     """When a source last had something new, by this machine's own clock, whatever the clocks of others say."""
 
