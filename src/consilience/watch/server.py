@@ -59,7 +59,8 @@ HEADERS: Final = {
 RAW_HEADERS: Final = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 TICK: Final = 1.0  # seconds between two looks for something new
 QUIET: Final = 10.0  # seconds after which a page is told that nothing is, or that the run goes on
-PATIENT: Final = 30.0  # seconds after which a change is told whatever earlier answers took
+LONGEST: Final = 3.0  # seconds between two looks where earlier answers are not yet paid for
+PATIENT: Final = 30.0  # seconds after which a page is told whatever earlier answers took
 SHARE: Final = 0.01  # of the time that the server's threads may take while there is something new
 PAUSE: Final = 0.5  # seconds after which a server ends, at most
 MOST_PAIRS: Final = 6
@@ -269,19 +270,19 @@ def application(
         async def told() -> AsyncIterator[str]:
             before, waited, rested, paid, since = object(), 0.0, -math.inf, cost(), 0.0
             while not (request.app.state.closing or await request.is_disconnected()):
-                try:
-                    now: object = await run_in_threadpool(version, name)
-                except (StorageError, KeyError, OSError):
-                    now = None
-                may = runs.clock() - rested >= (cost() - paid) / SHARE or since >= PATIENT
-                changed = now != before and may
-                if changed or waited >= QUIET:  # a run of this process that says nothing is none the less alive
-                    yield f"event: {'change' if changed else 'alive' if runs.shares else 'quiet'}\ndata: 1\n\n"
-                    waited = 0.0
-                    if changed:  # else what the last answers took is still owed
-                        before, rested, paid, since = now, runs.clock(), cost(), 0.0
-                await asyncio.sleep(TICK)
-                waited, since = waited + TICK, since + TICK
+                owed = (cost() - paid) / SHARE - (runs.clock() - rested)  # seconds that answers have to be paid with
+                pause = min(max(TICK, owed), LONGEST)
+                if owed <= 0 or since >= PATIENT:
+                    try:
+                        now: object = await run_in_threadpool(version, name)
+                    except (StorageError, KeyError, OSError):
+                        now = None
+                    changed = now != before
+                    if changed or waited >= QUIET:  # a run of this process that says nothing is none the less alive
+                        yield f"event: {'change' if changed else 'alive' if runs.shares else 'quiet'}\ndata: 1\n\n"
+                        before, rested, paid, since, waited = now, runs.clock(), cost(), 0.0, 0.0
+                await asyncio.sleep(pause)
+                waited, since = waited + pause, since + pause
 
         return StreamingResponse(told(), media_type="text/event-stream")
 

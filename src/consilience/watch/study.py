@@ -20,9 +20,7 @@ class FitUnderWay(TreeSource):
     """A fit that is being computed, of which nothing is there yet."""
 
     def __init__(self, name: str, since: float, heard: float, phase: str = "sampling", *counts: int) -> None:
-        import xarray
-
-        super().__init__(xarray.DataTree(), name, [{"kind": "began", "time": since}])
+        super().__init__({}, name, [{"kind": "began", "time": since}])
         status = "stale" if time.time() - heard > PATIENCE else phase
         self.attributes = {"status": status, "sampling_time": max(0.0, heard - since)}
         self.chains, self.draws = counts if len(counts) == 2 else (0, 0)
@@ -77,15 +75,13 @@ class StoredStudy:
 
     def opened(self, fit: str, name: str, whole: bool) -> TreeSource:
         """A fit with its draws or, unless it is to be `whole`, with what its line says; KeyError if it is not there."""
-        import xarray
-
         if fit not in self.fits:
             others, heard = self.under_way
             since, *state = others[fit]
             going = FitUnderWay(name, since, heard, *state)
             going.study = _study(fit, name)
             return going
-        told, tree = self.fits[fit], xarray.DataTree()
+        told, tree = self.fits[fit], {}
         if whole and "at" in told:
             from consilience.sample.many_fits import unpacked  # loads what samples
 
