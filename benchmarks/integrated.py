@@ -22,9 +22,10 @@ import numpy as np
 
 import consilience as pm
 import consilience.tensor as pt
-from benchmarks.hard_posteriors.models import MODELS
+from benchmarks.hard_posteriors.one import table
 
 ROOT: Final = Path(__file__).resolve().parents[1]
+MODELS: Final = table("hard")
 
 
 def poisson_gamma() -> Any:
@@ -34,16 +35,6 @@ def poisson_gamma() -> Any:
     with pm.Model() as model:
         a, b = pm.Exponential("a", 1.0), pm.Exponential("b", 1.0)
         pm.Poisson("y", pm.Gamma("rate", a, b, shape=10_000), observed=y)
-    return model
-
-
-def weak_groups() -> Any:
-    """300 groups of two data each, which say little of either."""
-    rng = np.random.default_rng(2)
-    y = 0.3 * rng.normal(size=300)[:, None] + rng.normal(size=(300, 2))
-    with pm.Model() as model:
-        mu, tau, sigma = pm.Normal("mu", 0, 5), pm.HalfNormal("tau"), pm.HalfNormal("sigma", 2)
-        pm.Normal("y", pm.Normal("theta", mu, tau, shape=300)[:, None], sigma, observed=y)
     return model
 
 
@@ -63,7 +54,7 @@ BUILDS: Final[dict[str, Callable[[], Any]]] = {
     "rolling_regression": lambda: MODELS["rolling_regression"].build(pm, pt, np),
     "cox_frailty": lambda: MODELS["cox_frailty"].build(pm, pt, np),
     "poisson_gamma": poisson_gamma,
-    "weak_groups": weak_groups,
+    "weak_groups": lambda: MODELS["weak_groups"].build(pm, pt, np),
     "gp_regression": lambda: MODELS["gp_regression"].build(pm, pt, np),
     "gp_in_a_plane": plane,
     "structural_equations": lambda: MODELS["structural_equations"].build(pm, pt, np),

@@ -2,9 +2,11 @@
 
     python tools/screens.py site  docs/_build/html /tmp/pictures [--axe axe.min.js] [learn/faq do/watching …]
     python tools/screens.py watch /tmp/runs /tmp/pictures [--axe axe.min.js] [good list …]
+    python tools/screens.py checks docs/_build/html /tmp/pictures --axe axe.min.js [learn do reference/api …]
 
 Each page is drawn at 1280 and 400 pixels, light and dark. In: a built site, or a folder in which runs of all kinds are
 made where it is empty. Out: PNG files, and a line for each overflow, each error of the browser, and each violation.
+`checks` draws nothing, and looks at all pages whose address begins with one of the words, all without words.
 Needs Playwright and Chromium; axe-core is a file of npm's package of that name.
 """
 
@@ -160,6 +162,32 @@ def site(photographer: Photographer, built: Path, names: list[str]) -> None:
             photographer.take(name, f"{root}{name}.html", lambda page: page.wait_for_load_state("load"), False)
 
 
+def checks(photographer: Photographer, built: Path, words: list[str]) -> None:
+    """All pages of the built site, without pictures, one window for each of the colours."""
+    names = sorted(str(page.relative_to(built).with_suffix("")) for page in built.rglob("*.html"))
+    chosen = [n for n in names if not n.startswith("_") and (not words or n.startswith(tuple(words)))]
+    with served(built) as root:
+        for colours in ("light", "dark"):
+            page = photographer.browser.new_page(viewport={"width": 1280, "height": 1600}, color_scheme=colours)
+            said: list[str] = []
+            page.on("pageerror", lambda error, said=said: said.append(str(error)))
+            page.on("console", lambda told, said=said: told.type == "error" and said.append(told.text))
+            for name in chosen:
+                page.goto(f"{root}{name}.html")
+                page.wait_for_load_state("load")
+                for width in WIDTHS[::-1]:
+                    page.set_viewport_size({"width": width, "height": 1600})
+                    if (over := page.evaluate("document.documentElement.scrollWidth") - width) > 0:
+                        said.append(f"{over} pixels wider than {width}")
+                if photographer.axe is not None:
+                    photographer.check(page, f"{name}-{colours}")
+                for words_of_it in said:
+                    photographer.say(f"{name}-{colours}: {words_of_it}")
+                said.clear()
+            page.close()
+    print(f"{len(chosen)} pages")
+
+
 def made(place: Path) -> None:
     """Runs of all kinds, where there are none yet."""
     place.mkdir(parents=True, exist_ok=True)
@@ -245,7 +273,7 @@ def watch(photographer: Photographer, place: Path, names: list[str]) -> None:
 def main() -> None:
     """As the first lines say."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("site", "watch"))
+    parser.add_argument("what", choices=("site", "watch", "checks"))
     parser.add_argument("source", type=Path)
     parser.add_argument("place", type=Path)
     parser.add_argument("names", nargs="*")
@@ -254,7 +282,7 @@ def main() -> None:
     with sync_playwright() as played:
         browser = played.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         photographer = Photographer(browser, given.place, given.axe)
-        (site if given.what == "site" else watch)(photographer, given.source, given.names)
+        {"site": site, "watch": watch, "checks": checks}[given.what](photographer, given.source, given.names)
         browser.close()
     print(f"{photographer.findings} findings; pictures in {given.place}")
 

@@ -1,9 +1,11 @@
 """The command: rows of two trees and of PyMC, a process each, and what files of rows come to.
 
-`python -m benchmarks.hard_posteriors [ROW ...] [--src SRC] [--pymc PYTHON] [--limit S] [--out FILE]`. Trees are `now`,
-the one this file is in, `then`, another one whose `src` is named, and `PyMC`, with nutpie, by an interpreter that has
-both. `--public` takes the models of `tests/public_models` in place of the hard ones, `--growing` walks and fields of
-three sizes, beside INLA. `--summary FILES` prints Markdown, `--publish FILES` puts it on the page.
+`python -m benchmarks.hard_posteriors [ROW ...] [--before COMMIT] [--pymc PYTHON] [--limit S] [--out FILE]`. Trees are
+`now`, the one this file is in, `then`, that of a commit (or another one, whose `src` is named), and `PyMC`, with
+nutpie, by an interpreter that has both. Models whose runs are short come first, each by all trees in turn. Rows that
+FILE has of the same commits are not measured again, so a command that was ended goes on where it was. `--public` takes
+the models of `tests/public_models` in place of the hard ones, `--growing` walks and fields of three sizes, beside INLA.
+`--summary FILES` prints Markdown, `--publish FILES` puts it on the page.
 """
 
 from __future__ import annotations
@@ -29,6 +31,14 @@ LEAST = 5.0  # seconds in which a run is worth beginning
 BY = {"PyMC": "pymc", "INLA": "inla"}
 
 
+class Tree(NamedTuple):
+    """What samples: sources, an interpreter, and the commit of the sources."""
+
+    source: Path
+    python: str
+    commit: str = ""
+
+
 class Job(NamedTuple):
     """A row to be measured."""
 
@@ -36,18 +46,45 @@ class Job(NamedTuple):
     name: str
     seed: int
     tree: str
-    source: Path
-    python: str
+    by: Tree
+
+    @property
+    def key(self) -> tuple[str, str, int, str, str]:
+        """What a row of it says of itself."""
+        return self.kind, self.name, self.seed, self.tree, self.by.commit
+
+
+def git(*words: str) -> bytes:
+    """What a command of git writes."""
+    return subprocess.run(["git", *words], capture_output=True, cwd=ROOT, check=True).stdout
+
+
+def commit_of(name: str) -> str:
+    """Ten digits of a commit; a plus behind those of HEAD where sources differ from it."""
+    found = git("rev-parse", "--short=10", name).decode().strip()
+    return found + "+" * (name == "HEAD" and bool(git("status", "--porcelain", "src")))
+
+
+def exported(commit: str) -> Path:
+    """The sources of a commit, in a folder that later calls find again."""
+    folder = Path(tempfile.gettempdir(), f"consilience-{commit}")
+    if not (folder / "src").is_dir():
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            subprocess.run(["tar", "-x", "-C", made], input=git("archive", commit, "src"), check=True)
+            folder.mkdir(exist_ok=True)
+            Path(made, "src").rename(folder / "src")
+    return folder / "src"
 
 
 def measured(job: Job, limit: float) -> dict[str, Any]:
     """The row of a job, from a process that is killed at the limit."""
-    about = {"kind": job.kind, "name": job.name, "seed": job.seed, "tree": job.tree}
-    command = [job.python, "-m", "benchmarks.hard_posteriors.one", job.kind, job.name, str(job.seed)]
+    about = dict(zip(("kind", "name", "seed", "tree", "commit"), job.key, strict=True))
+    about |= {"limit": limit, "load": os.getloadavg()[0]}
+    command = [job.by.python, "-m", "benchmarks.hard_posteriors.one", job.kind, job.name, str(job.seed)]
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Path(folder, "errors").open("w+", encoding="utf-8") as errors:
         environment = os.environ | {
-            "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(job.source),
+            "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(job.by.source),
             "CONSILIENCE_CACHE": str(Path(folder, "cache")), "PYTENSOR_FLAGS": f"base_compiledir={folder}",
         }  # fmt: skip
         with subprocess.Popen(
@@ -88,6 +125,22 @@ def within(job: Job, limit: float, until: float) -> dict[str, Any] | None:
     return None if row["status"] == "killed" and left < limit else row
 
 
+def read(file: Path) -> list[dict[str, Any]]:
+    """The rows of a file."""
+    return [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines()]
+
+
+def written(file: Path, limit: float) -> list[dict[str, Any]]:
+    """Rows that a file has, but those that were killed sooner than they would be now."""
+    rows = read(file) if file.exists() else []
+    return [row for row in rows if row["status"] != "killed" or row["seconds"] >= limit]
+
+
+def key_of(row: dict[str, Any]) -> tuple[str, str, int, str, str]:
+    """The key of the job that a row is of."""
+    return row["kind"], row["name"], row["seed"], row["tree"], row.get("commit", "")
+
+
 def main() -> None:
     """Measure, or read."""
     parser = argparse.ArgumentParser(
@@ -99,6 +152,7 @@ def main() -> None:
     chosen.add_argument("--public", action="store_true", help="the models of tests/public_models")
     chosen.add_argument("--growing", action="store_true", help="walks of 10^3 to 10^5 steps, grids to 300 x 300")
     parser.add_argument("--seed", type=int, nargs="+", default=[1], metavar="N", help="seeds, a run each")
+    parser.add_argument("--before", metavar="COMMIT", help="a commit, whose sources are called `then`")
     parser.add_argument("--src", type=Path, help="`src` of another tree, which is called `then`")
     parser.add_argument("--pymc", metavar="PYTHON", help="an interpreter with PyMC and nutpie")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES), help="of these, those that are given")
@@ -111,7 +165,7 @@ def main() -> None:
     given = parser.parse_args()
     files = given.summary or given.publish
     if files:
-        rows = [json.loads(text) for file in files for text in file.read_text(encoding="utf-8").splitlines()]
+        rows = [row for file in files for row in read(file)]
         if given.publish:
             publish(rows)
         print("\n\n".join(tables(rows).values()))
@@ -121,23 +175,31 @@ def main() -> None:
     unknown = [name for name in given.rows if name not in known]
     if unknown:
         parser.error(f"there is no model {unknown[0]!r}; there are {', '.join(known)}")
-    places = {"now": (ROOT / "src", sys.executable)}
-    if given.src:
-        places["then"] = (given.src.resolve(), sys.executable)
+    places = {"now": Tree(ROOT / "src", sys.executable, commit_of("HEAD"))}
+    if given.before:
+        commit = commit_of(given.before)
+        places["then"] = Tree(exported(commit), sys.executable, commit)
+    elif given.src:
+        places["then"] = Tree(given.src.resolve(), sys.executable)
     if given.growing:
         places["INLA"] = places["now"]
     if given.pymc:
-        places["PyMC"] = (ROOT / "src", given.pymc)
+        places["PyMC"] = Tree(ROOT / "src", given.pymc)
+    names = sorted(given.rows or known, key=lambda name: getattr(known[name], "seconds", 0.0))
     jobs = [
-        Job(kind, name, seed, tree, *places[tree])
+        Job(kind, name, seed, tree, places[tree])
         for seed in given.seed
-        for name in given.rows or known
+        for name in names
         for tree in given.trees
         if tree in places
     ]
-    rows: list[dict[str, Any]] = []
+    before = [] if given.out is None else written(given.out, given.limit)
+    done_before = {key_of(row) for row in before}
+    rows = [row for row in before if key_of(row) in {job.key for job in jobs}]
+    jobs = [job for job in jobs if job.key not in done_before]
     until = time.monotonic() + given.budget
-    print(f"{len(jobs)} runs, {given.processes} at a time, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    said = ", ".join(f"{tree} {by.commit}".strip() for tree, by in places.items())
+    print(f"{said}; {len(jobs)} runs to do, {len(rows)} done, {given.processes} at a time, {os.cpu_count()} cores")
     with ThreadPoolExecutor(given.processes) as pool:
         for done in as_completed(pool.submit(within, job, given.limit, until) for job in jobs):
             row = done.result()

@@ -24,16 +24,19 @@ class Hard(NamedTuple):
     coordinates: int
     latent: bool  # most coordinates are normal given a few others
     options: dict[str, int]
+    seconds: float = 60.0  # that a run takes about: the cheapest are measured first
 
 
 MODELS: Final[dict[str, Hard]] = {}
 
 
-def hard(source: str, coordinates: int, latent: bool = False, **options: int) -> Callable[[Build], Build]:
+def hard(
+    source: str, coordinates: int, latent: bool = False, seconds: float = 60.0, **options: int
+) -> Callable[[Build], Build]:
     """Register a model by its function's name."""
 
     def register(build: Build) -> Build:
-        MODELS[build.__name__] = Hard(build, source, coordinates, latent, options)
+        MODELS[build.__name__] = Hard(build, source, coordinates, latent, options, seconds)
         return build
 
     return register
@@ -63,7 +66,12 @@ def neighbours(points: Any) -> tuple[Any, Any]:
     return first, second
 
 
-@hard(GALLERY + "stochastic volatility (S&P 500, 2,906 days), after Hoffman and Gelman 2014", 2_902, latent=True)
+@hard(
+    GALLERY + "stochastic volatility (S&P 500, 2,906 days), after Hoffman and Gelman 2014",
+    2_902,
+    latent=True,
+    seconds=5,
+)
 def stochastic_volatility(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(1)
     level = autoregression(rng, 2_900, 0.09)
@@ -82,7 +90,12 @@ AREAS: Final = 1_921
 BYM_SCALE: Final = 0.4395  # geometric mean of the diagonal of the generalised inverse of the graph's Laplacian
 
 
-@hard(GALLERY + "Besag-York-Mollié model of traffic accidents in 1,921 areas of New York City", 3_846, latent=True)
+@hard(
+    GALLERY + "Besag-York-Mollié model of traffic accidents in 1,921 areas of New York City",
+    3_846,
+    latent=True,
+    seconds=16,
+)
 def areas_bym(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(2)
     points = rng.uniform(size=(AREAS, 2))
@@ -102,7 +115,12 @@ def areas_bym(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "rolling regression (prices of a mine and of gold): intercept and slope as random walks", 2_203, True)
+@hard(
+    GALLERY + "rolling regression (prices of a mine and of gold): intercept and slope as random walks",
+    2_203,
+    True,
+    seconds=3,
+)
 def rolling_regression(pm: Any, pt: Any, np: Any) -> Any:
     rng, n = np.random.default_rng(3), 1_100
     x = walk(rng, n, 0.06)
@@ -121,7 +139,12 @@ def rolling_regression(pm: Any, pt: Any, np: Any) -> Any:
 PERSONS: Final = 6_731
 
 
-@hard(GALLERY + "frailty models (Cox regression of employees who leave, as Poisson counts of 12 months)", 6_765, True)
+@hard(
+    GALLERY + "frailty models (Cox regression of employees who leave, as Poisson counts of 12 months)",
+    6_765,
+    True,
+    seconds=8,
+)
 def cox_frailty(pm: Any, pt: Any, np: Any) -> Any:
     rng, months = np.random.default_rng(4), 12
     X, stratum = rng.normal(size=(PERSONS, 8)), rng.integers(0, 2, PERSONS)
@@ -145,7 +168,11 @@ def cox_frailty(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "multi-output Gaussian processes by coregionalization (spin rates of 5 pitchers in 251 games)", 43)
+@hard(
+    GALLERY + "multi-output Gaussian processes by coregionalization (spin rates of 5 pitchers in 251 games)",
+    43,
+    seconds=40,
+)
 def coregionalized_gp(pm: Any, pt: Any, np: Any) -> Any:
     rng, n, outputs = np.random.default_rng(5), 251, 5
     which = np.sort(rng.integers(0, outputs, n))
@@ -167,7 +194,7 @@ def coregionalized_gp(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "log-Gaussian Cox process (positions of anemones, counted in cells)", 255, latent=True)
+@hard(GALLERY + "log-Gaussian Cox process (positions of anemones, counted in cells)", 255, latent=True, seconds=25)
 def cox_process(pm: Any, pt: Any, np: Any) -> Any:
     rng = np.random.default_rng(6)
     cells = np.stack(np.meshgrid(np.arange(18.0), np.arange(14.0)), -1).reshape(-1, 2) * 10.0
@@ -182,7 +209,12 @@ def cox_process(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "structural equation models (support, self-efficacy, satisfaction; 15 indicators)", 2_240, latent=True)
+@hard(
+    GALLERY + "structural equation models (support, self-efficacy, satisfaction; 15 indicators)",
+    2_240,
+    latent=True,
+    seconds=6,
+)
 def structural_equations(pm: Any, pt: Any, np: Any) -> Any:
     rng, n = np.random.default_rng(7), 437
     support = rng.multivariate_normal([0, 0], [[1.0, 0.4], [0.4, 0.8]], n)
@@ -226,7 +258,7 @@ def ratings(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard("Piironen and Vehtari 2017; Betancourt's case study of sparse regression", 125)
+@hard("Piironen and Vehtari 2017; Betancourt's case study of sparse regression", 125, seconds=4)
 def regularised_horseshoe(pm: Any, pt: Any, np: Any) -> Any:
     rng, n, d, relevant = np.random.default_rng(9), 100, 61, 5
     X = rng.normal(size=(n, d))
@@ -242,7 +274,12 @@ def regularised_horseshoe(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard("Riutort-Mayol et al. 2023; " + GALLERY + "Hilbert space approximations, in two dimensions", 1_603, latent=True)
+@hard(
+    "Riutort-Mayol et al. 2023; " + GALLERY + "Hilbert space approximations, in two dimensions",
+    1_603,
+    latent=True,
+    seconds=30,
+)
 def map_hsgp(pm: Any, pt: Any, np: Any) -> Any:
     rng, n = np.random.default_rng(10), 600
     places = rng.uniform(-1, 1, (n, 2))
@@ -255,7 +292,7 @@ def map_hsgp(pm: Any, pt: Any, np: Any) -> Any:
     return model
 
 
-@hard(GALLERY + "latent Gaussian processes; Stan's example of a Gaussian process regression", 25)
+@hard(GALLERY + "latent Gaussian processes; Stan's example of a Gaussian process regression", 25, seconds=3.5)
 def gp_regression(pm: Any, pt: Any, np: Any) -> Any:
     rng, n = np.random.default_rng(11), 22
     x = np.sort(rng.uniform(0, 10, n))
@@ -282,7 +319,12 @@ def million_rows(pm: Any, pt: Any, np: Any) -> Any:
 
 
 @hard(
-    "hierarchy of 100,000 independent groups, 300 tuning and 300 kept draws", 100_002, latent=True, draws=300, tune=300
+    "hierarchy of 100,000 independent groups, 300 tuning and 300 kept draws",
+    100_002,
+    latent=True,
+    draws=300,
+    tune=300,
+    seconds=50,
 )
 def many_groups(pm: Any, pt: Any, np: Any) -> Any:
     rng, n = np.random.default_rng(13), 100_000

@@ -12,6 +12,7 @@ import json
 import os
 import time
 import warnings
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,10 @@ SHOWN = 200  # elements of a field whose moments are kept
 def table(kind: str) -> Any:
     """Models by name: `hard`, `growing` or `public`."""
     if kind == "hard":
+        from benchmarks.hard_posteriors import more_models  # whose rows are added to those of `models`
         from benchmarks.hard_posteriors.models import MODELS
 
+        assert more_models
         return MODELS
     if kind == "growing":
         from benchmarks.hard_posteriors.growing import TABLE
@@ -80,6 +83,7 @@ def others(kind: str, name: str, seed: int) -> tuple[list[str], Any, dict[str, A
     )  # fmt: skip
     seconds, cpu = time.perf_counter() - begun, time.process_time() - work
     said = {"seconds": seconds, "cpu": cpu, "status": "", "before_mb": before, "peak_mb": peak()}
+    said["versions"] = ", ".join(f"{name} {version(name)}" for name in ("pymc", "nutpie"))
     if "n_steps" in result.sample_stats:
         said["kept_gradients"] = int(result.sample_stats["n_steps"].sum())
     return [v.name for v in model.free_RVs], result, said

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hard_posteriors.models import MODELS
 from benchmarks.hard_posteriors.one import table
 from benchmarks.report import number
 
@@ -75,7 +74,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     head = ["model", "coordinates", *(f"{tree}: seconds (of processors), peak MB | {tree}" for tree in trees)]
     head += [f"now over {tree}" for tree in gains]
     text = ["| " + " | ".join(head) + " |", "|---|--:|" + "--:|---|" * len(trees) + "--:|" * len(gains)]
-    for name, model in MODELS.items():
+    for name, model in table("hard").items():
         per = {tree: found.get((name, tree)) for tree in trees}
         if not any(per.values()):
             continue
@@ -83,7 +82,22 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         for row in per.values():
             cells += [spent(row), cell(row)]
         text.append("| " + " | ".join([*cells, *(gain(per[tree], per.get("now")) for tree in gains)]) + " |")
-    return "\n".join(text)
+    return "\n".join([*text, "", *provenance(rows)])
+
+
+def provenance(rows: list[dict[str, Any]]) -> list[str]:
+    """Of which commits and versions rows are, after how many seconds runs were ended, and the load before them."""
+    said = []
+    for tree in TREES:
+        of = [row for row in rows if row["tree"] == tree]
+        known = sorted({row.get("commit") or row.get("versions") or "" for row in of} - {""})
+        if known:
+            said.append(f"`{tree}` is {' and '.join(known)}")
+    timed = [row for row in rows if "load" in row]
+    if not timed:
+        return []
+    limit, load = (max(row[what] for row in timed) for what in ("limit", "load"))
+    return [f"{', '.join(said)}. Runs were ended after {limit:g} s; the load before a run was at most {load:.1f}."]
 
 
 def grown(rows: list[dict[str, Any]]) -> str:

@@ -3,7 +3,8 @@
     python docs/building/prose.py              # findings, and how many there are of each rule
     python docs/building/prose.py README.md    # of these files
 
-Code, tables of names, quotations of other pages' titles in links and front matter are left out.
+Code, tables of names, quotations of other pages' titles in links and front matter are left out. Measured figures belong
+to a commit: a section with times or sizes, its tables included, names one.
 """
 
 from __future__ import annotations
@@ -53,6 +54,23 @@ def findings(path: Path) -> Iterator[tuple[str, int, str]]:
                 yield rule, line, found[0].strip()[:100]
 
 
+UNDATED = "figure without a commit"
+FIGURE = re.compile(r"\b\d[\d.,]* (?:ns|µs|ms|s|MB|GB|MiB|GiB)\b")
+COMMIT = re.compile(r"\bcommit\s+[0-9a-f]{7,40}\b")
+FENCES = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+def undated(path: Path) -> Iterator[tuple[str, int, str]]:
+    """The first measured figure of each section that names no commit. Limits are written with "seconds" in full."""
+    text = FENCES.sub(lambda found: "\n" * found[0].count("\n"), path.read_text(encoding="utf-8"))
+    line = 1
+    for section in re.split(r"(?m)^(?=#+ )", text):
+        figure = FIGURE.search(section)
+        if figure is not None and COMMIT.search(section) is None:
+            yield UNDATED, line + section.count("\n", 0, figure.start()), figure[0]
+        line += section.count("\n")
+
+
 def pages() -> list[Path]:
     """What users read: the README, and the pages of the site that are written by hand."""
     found = [ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "versions.md"]
@@ -64,7 +82,7 @@ def pages() -> list[Path]:
 if __name__ == "__main__":
     counts: Counter[str] = Counter()
     for page in [Path(name) for name in sys.argv[1:]] or pages():
-        for rule, line, words in findings(page):
+        for rule, line, words in [*findings(page), *undated(page)]:
             print(f"{page}:{line}: {rule}: {words}")
             counts[rule] += 1
     print(dict(counts), counts.total())

@@ -1,4 +1,4 @@
-"""Random models with blocks of which integrals may be known: positive variables, probabilities, shares, normal ones.
+"""Random models with blocks of which integrals may be known: of normal variables and of those of conjugate families.
 
 In: a seed. Out: statements, the arrays that they read, and the names of the blocks. Some are of no known form: a model
 that is refused is no failure, one that is integrated wrongly is.
@@ -17,7 +17,8 @@ import consilience as pm
 import consilience.tensor as pt
 
 Array = npt.NDArray[Any]
-FAMILIES = ("positive", "inverse", "unit", "shares", "normal", "normal")
+FAMILIES = ("positive", "inverse", "unit", "shares", "matrices", "normal", "normal")
+ROWS = "np.array([[1.0, 0.3], [0.3, 2.0]])"  # a covariance, or a precision
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +127,7 @@ class _Draft:
             family = self.one(*FAMILIES)
             name = self.name("x")
             getattr(self, family)(name)
-            self.kinds[name] = {"inverse": "positive"}.get(family, family)
+            self.kinds.setdefault(name, {"inverse": "positive"}.get(family, family))
         return Program(
             self.seed, tuple(self.lines), self.arrays, tuple(self.shared), dict(self.kinds), dict(self.discrete)
         )
@@ -225,6 +226,15 @@ class _Draft:
             view = self.deterministic(view)
         return view, shape
 
+    def rows(self, scale: str, view: str, shape: tuple[int, ...]) -> None:
+        """Normal vectors whose covariance K = L L' is scaled by each element of a view."""
+        scale = scale.replace(view, f"({view})[..., None, None]").replace("K", ROWS)
+        scale = scale.replace("L", f"np.linalg.cholesky({ROWS})")
+        self.data(
+            f"pm.MvNormal(NAME, {self.one('np.zeros(2)', 'm * np.ones(2)')}, {scale})",
+            self.rng.normal(size=(*shape, 2)),
+        )
+
     # ---- families
 
     def positive_prior(self, shape: tuple[int, ...], name: str) -> None:
@@ -247,11 +257,13 @@ class _Draft:
             some = np.where(zero, 1.0, self.rng.normal(size=own))
             kinds = ["Poisson", "Poisson", "Poisson", "Zip"] if zero.any() else [
                 "Poisson", "Poisson", "Exponential", "Gamma", "Censored", "tau", "Laplace", "Weibull", "Pareto",
-                "potential", "sigma", "Half", "Wald", "Custom", "Zip", "NegativeBinomial", "Chi", "wide",
+                "potential", "sigma", "Half", "Wald", "Custom", "Zip", "NegativeBinomial", "Chi", "wide", "rows",
             ]  # fmt: skip
             match self.one(*kinds):
                 case "Poisson":
                     self.data(f"pm.Poisson(NAME, {view})", counts)
+                case "rows":
+                    self.rows(self.one(f"tau={view} * K", f"cov=K / ({view})"), view, own)
                 case "Exponential":
                     self.data(f"pm.Exponential(NAME, {view})", times)
                 case "Gamma":
@@ -301,7 +313,22 @@ class _Draft:
             view, own = self.view(name, shape)
             times, some = self.rng.uniform(0.1, 2, own), self.rng.normal(size=own)
             factor = self.number_above_0()
-            match self.one("Normal", "Normal", "Half", "Laplace", "Gamma", "Exponential", "Student", "both"):
+            kinds = ("Normal", "Normal", "Half", "Laplace", "Gamma", "Exponential", "Student", "both", "rows", "steps")
+            match self.one(*kinds):
+                case "rows":
+                    scaled = (
+                        f"cov={view} * K",
+                        f"cov={factor} * {view} * K",
+                        f"chol=pt.sqrt({view}) * L",
+                        f"cov={view} + K",
+                    )
+                    self.rows(self.one(*scaled), view, own)
+                case "steps":
+                    scale = f"pt.sqrt(({view}).ravel()[0])"
+                    self.data(
+                        f"pm.GaussianRandomWalk(NAME, sigma={scale}, init_dist=pm.Normal.dist())",
+                        self.rng.normal(size=4),
+                    )
                 case "Normal":
                     self.data(f"pm.Normal(NAME, {self.number()}, {factor} * pt.sqrt({view}))", some)
                 case "Half":
@@ -372,6 +399,45 @@ class _Draft:
                     self.potential(f"pt.sum(pt.log({view}) * np.arange(1.0, {k + 1}))")
                 case "reversed":
                     self.data(f"pm.Categorical(NAME, p={view}[..., ::-1])", self.rng.integers(0, k, size))
+
+    def matrices(self, name: str) -> None:
+        p = 2 if self.often(0.6) else 1
+        lead: tuple[int, ...] = () if self.often(0.5) or p == 2 else (2,)
+        scale = f"{self.number_above_0()} * {f'np.eye({p}) * 0.8 + 0.3'}"
+        prior = self.one("Wishart", "InverseWishart")
+        self.kinds[name] = "matrices" if prior == "Wishart" else "inverse matrices"
+        nu = f"{p + 1.5} + {self.number_above_0()}"
+        self.add(f'{name} = pm.{prior}("{name}", nu={nu}, V={scale}, shape={(*lead, p, p)})', False)
+        for _ in self.terms():
+            rows = int(self.rng.integers(1, 4))
+            view = f"{name}[{self.array(self.rng.integers(0, 2, rows), False)}]" if lead else name
+            view = self.deterministic(view) if self.often(0.2) else view
+            view = self.one(
+                view, view, f"pt.swapaxes({view}, -1, -2)", f"{self.number_above_0()} * {view}", f"({view} / 2.0)"
+            )
+            inverse = f"pt.linalg.inv({view})"
+            own, other = ("tau", "cov") if prior == "Wishart" else ("cov", "tau")
+            mean = self.one(f"np.zeros({p})", f"m * np.ones({p})")
+            some = self.rng.normal(size=(rows, p))
+            match self.one(
+                "own", "own", "own", "inverse", "other", "trace", "element", "logarithm", "root", "diagonal"
+            ):
+                case "own":
+                    self.data(f"pm.MvNormal(NAME, {mean}, {own}={view})", some)
+                case "inverse":
+                    self.data(f"pm.MvNormal(NAME, {mean}, {other}={inverse})", some)
+                case "other":
+                    self.data(f"pm.MvNormal(NAME, {mean}, {other}={view})", some)
+                case "trace":
+                    self.potential(f"-0.5 * pt.sum({view if prior == 'Wishart' else inverse} * np.eye({p}))")
+                case "element":
+                    self.data(f"pm.Normal(NAME, 0.0, tau=({view})[..., 0, 0])", some[:, 0])
+                case "logarithm":
+                    self.potential(f"{'' if prior == 'Wishart' else '-'}0.4 * pt.sum(pt.log(pt.linalg.det({view})))")
+                case "root":
+                    self.data(f"pm.MvNormal(NAME, {mean}, chol=pt.linalg.cholesky({view}))", some)
+                case "diagonal":
+                    self.data(f"pm.MvNormal(NAME, {mean}, {own}=({view}) + np.eye({p}))", some)
 
     def normal(self, name: str) -> None:
         p, r = self.number_above_0(), self.number()

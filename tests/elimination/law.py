@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import consilience as pm
@@ -26,7 +27,9 @@ Array = npt.NDArray[Any]
 Point = dict[str, Array]
 TOLERANCE: Final = 1e-6
 LOW: Final = 45.0  # below the highest log density, at which quadrature ends
-NODES: Final = {1: 300, 2: 70}
+NODES: Final = {1: 300, 2: 70, 3: 46}
+ENDS: Final = {3: 22.0}  # in place of LOW
+FURTHER: Final = {2: 1.6, 3: 1.25}  # than the ends along each axis
 DRAWS: Final = 400
 DEVIATIONS: Final = 6.5  # of a mean of draws
 
@@ -62,11 +65,15 @@ class Whole:
         # Sets of coordinates that are integrated together; normal ones are all in the first.
         self.block = np.arange(0)
         self.sets: list[Array] = []
+        self.heavy: list[Array] = []  # those of matrices whose inverses have light tails
         for name, shape, places in zip(names, self.shapes, self.places, strict=True):
             if kinds[name] == "normal":
                 self.block = np.concatenate([self.block, places])
             else:
-                self.sets += list(places.reshape(-1, shape[-1] if kinds[name] == "shares" else 1))
+                together = kinds[name] in ("shares", "matrices", "inverse matrices")
+                own = list(places.reshape(-1, shape[-1] if together else 1))
+                self.sets += own
+                self.heavy += own if kinds[name] == "inverse matrices" else []
         sizes = {key: np.size(value) for key, value in plain.start.items() if np.asarray(value).dtype.kind == "f"}
         begins = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
         self.inside, self.outside = (
@@ -144,25 +151,47 @@ class Whole:
             low, high = self._ends(lambda u: value(np.array([u])))
             axes = [np.linspace(low, high, NODES[1])]
         else:
-            ends = [self._ends(lambda u, i=i: value(at[own] + u * np.eye(len(own))[i])) for i in range(len(own))]
-            low, high = min(a for a, _ in ends) * 1.6, max(b for _, b in ends) * 1.6
-            axes = [np.linspace(low, high, NODES[2])] * len(own)
+            count, low, wide = len(own), ENDS.get(len(own), LOW), FURTHER[len(own)]
+            peak = self._peak(value, count)
+            if count == 3 and any(own is heavy for heavy in self.heavy):
+                value, peak = _by_regression(value, peak)
+            ends = [self._ends(lambda u, i=i: value(peak + u * np.eye(count)[i]), low) for i in range(count)]
+            axes = [np.linspace(c + wide * a, c + wide * b, NODES[count]) for c, (a, b) in zip(peak, ends, strict=True)]
         found = [value(np.array(node)) for node in itertools.product(*axes)]
         step = np.prod([axis[1] - axis[0] for axis in axes])
         return float(logsumexp(found) + np.log(step))
 
     @staticmethod
-    def _ends(value: Callable[[float], float]) -> tuple[float, float]:
+    def _peak(value: Callable[[Array], float], count: int) -> Array:
+        """Where a density of a few coordinates is highest, so that its axes go through there."""
+        found = minimize(lambda u: -value(u), np.zeros(count), method="Nelder-Mead", options={"xatol": 1e-2})
+        return np.asarray(found.x)
+
+    @staticmethod
+    def _ends(value: Callable[[float], float], low: float = LOW) -> tuple[float, float]:
         coarse = np.arange(-30.0, 30.5, 0.5)
         levels = np.array([value(u) for u in coarse])
         highest = np.nanmax(levels)
         ends = []
         for sign in (-1.0, 1.0):
             u = float(coarse[np.nanargmax(levels)])
-            while value(u) > highest - LOW and abs(u) < 200:
+            while value(u) > highest - low and abs(u) < 200:
                 u += sign
             ends.append(u)
         return ends[0], ends[1]
+
+
+def _by_regression(value: Callable[[Array], float], peak: Array) -> tuple[Callable[[Array], float], Array]:
+    """Of a 2 x 2 Cholesky factor: the entry below the diagonal by its slope on the first, in units of the second.
+
+    Its spread grows with both without end where the inverse is a Wishart matrix, so that no box holds the density.
+    """
+    slope = peak[1] / np.exp(peak[0])
+
+    def moved(at: Array) -> float:
+        return value(np.array([at[0], np.exp(at[0]) * (slope + np.exp(at[2]) * at[1]), at[2]])) + at[0] + at[2]
+
+    return moved, np.array([peak[0], 0.0, peak[2]])
 
 
 def unconstrained(values: Array, key: str) -> Array:
@@ -174,6 +203,10 @@ def unconstrained(values: Array, key: str) -> Array:
     if key.endswith("_simplex__"):
         logs = np.log(values)
         return logs[..., :-1] - logs.mean(-1, keepdims=True)
+    if key.endswith("_cholesky-cov__"):
+        roots, (rows, columns) = np.linalg.cholesky(values), np.tril_indices(values.shape[-1])
+        found = roots[..., rows, columns]
+        return np.where(rows == columns, np.log(np.where(rows == columns, found, 1.0)), found)
     return values
 
 
@@ -187,6 +220,12 @@ def natural(name: str, values: Array, key: str) -> Array:
     if key.endswith("_simplex__"):
         full = np.concatenate([values, -values.sum(-1, keepdims=True)], -1)
         return np.exp(full) / np.exp(full).sum(-1, keepdims=True)
+    if key.endswith("_cholesky-cov__"):
+        order = int((2 * values.shape[-1]) ** 0.5)
+        rows, columns = np.tril_indices(order)
+        roots = np.zeros((*values.shape[:-1], order, order))
+        roots[..., rows, columns] = np.where(rows == columns, np.exp(values), values)
+        return roots @ np.swapaxes(roots, -1, -2)
     return values
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.linalg import cholesky_banded, solveh_banded
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.errors import ImputationWarning, ModelError
+from consilience.errors import ImputationWarning, ModelError, ParameterError
 from consilience.model.integration import check, integrable
 from consilience.model.summation import summable, without
 
@@ -208,6 +209,58 @@ def test_an_integral_is_right_or_has_no_value_where_steps_are_next_to_nothing(st
     covariance = 4.0 + steps**2 * np.minimum(t[:, None], t) + 4.0 * np.eye(N)
     wanted = stats.multivariate_normal(np.zeros(N), covariance).logpdf(Y) + stats.norm.logpdf(np.log(steps))
     assert value == pytest.approx(wanted, abs=0.05) or (steps < 1e-6 and not np.isfinite(value))
+
+
+@pytest.mark.parametrize("noise", [1e-12, 1e-8, 1e-4, 1.0, 1e4, 1e8, 1e12])
+def test_an_integral_is_right_where_data_have_no_noise_or_say_nothing(noise: float) -> None:
+    def levels() -> None:
+        x = pm.GaussianRandomWalk("x", sigma=0.3, init_dist=pm.Normal.dist(0, 2), shape=N)
+        pm.Normal("y", x, pm.LogNormal("s"), observed=Y)
+
+    value = pm.collapse(built(levels), "x").compile_logp()({"s_log__": np.log(noise)})
+    t = np.arange(N)
+    covariance = 4.0 + 0.09 * np.minimum(t[:, None], t) + noise**2 * np.eye(N)
+    wanted = stats.multivariate_normal(np.zeros(N), covariance).logpdf(Y) + stats.norm.logpdf(np.log(noise))
+    assert value == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_block_of_many_elements_has_the_density_of_banded_algebra() -> None:
+    n, step, noise = 100_000, 0.3, 0.5
+    y = np.sin(np.arange(n) / 500.0)
+
+    def levels() -> None:
+        x = pm.GaussianRandomWalk("x", sigma=pm.LogNormal("s"), init_dist=pm.Normal.dist(0, 2), shape=n)
+        pm.Normal("y", x, noise, observed=y)
+
+    model = built(levels)
+    assert integrable(model) == ("x",)
+    value = without(model, ["x"]).compile_logp()({"s_log__": np.log(step)})
+    prior = np.zeros((2, n))  # the precision of the walk: its diagonal, and what is beside it
+    prior[1] = np.r_[1 / 4 + 1 / step**2, np.full(n - 2, 2 / step**2), 1 / step**2]
+    prior[0, 1:] = -1 / step**2
+    after = prior + np.array([[0.0], [1 / noise**2]])
+    volumes = [2 * np.log(cholesky_banded(own)[-1]).sum() for own in (prior, after)]
+    middle = y / noise**2
+    square = y @ middle - middle @ solveh_banded(after, middle)
+    wanted = 0.5 * (volumes[0] - volumes[1] - square) - n * np.log(noise) - n / 2 * np.log(2 * np.pi)
+    assert value == pytest.approx(wanted + stats.norm.logpdf(np.log(step)), rel=1e-9)
+
+
+def matrices(nu: Any = 4.0, **more: Any) -> Any:
+    return pm.Wishart("x", nu=nu, V=np.eye(2) * pm.HalfNormal("s"), **more)
+
+
+def test_matrices_stay_where_a_user_transforms_them_and_degrees_of_freedom_may_be_next_to_too_few() -> None:
+    with pytest.raises(ParameterError, match="nu must be > 1"):
+        built(lambda: matrices(1.0))
+    rows = np.zeros((0, 2))
+    model = built(lambda: pm.MvNormal("y", np.zeros(2), tau=matrices(1.0 + 1e-9), observed=rows))
+    prior = stats.halfnorm.logpdf(np.exp(0.1)) + 0.1
+    assert pm.collapse(model, "x").compile_logp()({"s_log__": 0.1}) == pytest.approx(prior, abs=1e-6)
+    own = pm.distributions.transforms.covariance_cholesky
+    with pytest.raises(ModelError, match=r"`x`.* transform of its own"):
+        pm.collapse(built(lambda: matrices(transform=own)), "x")
 
 
 def test_a_run_moves_the_block_itself_where_its_integral_has_no_digits() -> None:

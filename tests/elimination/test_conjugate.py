@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
-from scipy.special import gammaln
+from scipy.special import gammaln, multigammaln
 
 import consilience as pm
 import consilience.tensor as pt
@@ -99,10 +99,60 @@ def uniform_probabilities() -> None:
     pm.Binomial("y", p=pm.Uniform("x", 0, 1, shape=2), n=[5, 6], observed=[1, 3])
 
 
+K = np.array([[1.0, 0.3, 0.0], [0.3, 2.0, 0.1], [0.0, 0.1, 1.0]])
+VECTORS = [[0.3, -0.2, 1.0], [1.0, 0.5, -0.4]]
+
+
+def inverse_gamma(shape: Any = ()) -> Any:
+    a = pm.HalfNormal("a")
+    return pm.InverseGamma("x", a + 1, a, shape=shape)
+
+
+def variances_by_their_roots() -> None:
+    pm.Normal("y", 0.2, pm.Deterministic("sigma", pt.sqrt(inverse_gamma(3))), observed=[1, 0.3, 2.0])
+
+
+def a_variance_of_correlated_rows() -> None:
+    pm.MvNormal("y", np.zeros(3), cov=inverse_gamma() * K, observed=VECTORS)
+
+
+def a_variance_of_each_row() -> None:
+    pm.MvNormal("y", np.zeros(3), cov=inverse_gamma(3)[[0, 2]][:, None, None] * K, observed=VECTORS)
+
+
+def a_variance_by_a_factor() -> None:
+    pm.MvNormal(
+        "y", np.zeros(3), chol=pt.sqrt(inverse_gamma(2))[:, None, None] * np.linalg.cholesky(K), observed=VECTORS
+    )
+
+
+def a_precision_of_correlated_rows() -> None:
+    pm.MvNormal("y", np.zeros(3), tau=gamma(2)[:, None, None] * K, observed=VECTORS)
+
+
+def a_variance_of_steps_that_are_not_observed() -> None:
+    steps = pm.GaussianRandomWalk("w", sigma=pt.sqrt(inverse_gamma()), init_dist=pm.Normal.dist(0, 3), shape=3)
+    pm.Poisson("y", pt.exp(steps), observed=[1, 2, 3])
+
+
+def a_variance_of_a_process() -> None:
+    cov = inverse_gamma() * pm.gp.cov.Matern52(1, ls=1.0)
+    f = pm.gp.Latent(cov_func=cov).prior("f", X=np.arange(3.0)[:, None], reparameterize=False, jitter=0.0)
+    pm.Poisson("y", pt.exp(f), observed=[1, 2, 3])
+
+
+def precisions_of_a_field() -> None:
+    W = np.eye(3, k=1) + np.eye(3, k=-1)
+    pm.CAR("y", mu=np.zeros(3), W=W, alpha=0.6, tau=gamma(()), observed=[0.3, -0.2, 1.0])
+
+
 CASES = [
     poisson_with_exposures, poisson_by_its_logarithm, poisson_of_persons_and_months, exponential_and_gamma,
     censored_times, one_scalar, a_table, precisions, scales_of_a_power, variances, laplace_rates, pareto_exponents,
     a_potential, binomial_bernoulli_and_geometric, the_rest_of_a_probability, uniform_probabilities,
+    variances_by_their_roots, a_variance_of_correlated_rows, a_variance_of_each_row, a_variance_by_a_factor,
+    a_precision_of_correlated_rows, a_variance_of_steps_that_are_not_observed, a_variance_of_a_process,
+    precisions_of_a_field,
 ]  # fmt: skip
 
 
@@ -133,7 +183,7 @@ def by_quadrature(model: pm.Model, point: dict[str, Any]) -> float:
 @pytest.mark.parametrize("build", CASES, ids=lambda f: f.__name__)
 def test_the_integrated_density_is_the_density_integrated_by_quadrature(build: Build) -> None:
     model, collapsed = both(build)
-    point = {"a_log__": np.array(0.4)}
+    point = {name: np.full(np.shape(start), 0.4) for name, start in collapsed.initial_point().items()}
     np.testing.assert_allclose(collapsed.compile_logp()(point), by_quadrature(model, point), rtol=1e-6, atol=1e-6)
 
 
@@ -159,6 +209,80 @@ def test_shares_of_categories_have_the_dirichlet_multinomial_density() -> None:
     expected += (gammaln(alpha.sum()) - gammaln(alpha.sum() + counts.sum(1))).sum()
     expected += (gammaln(alpha + counts) - gammaln(alpha)).sum()
     np.testing.assert_allclose(value, expected, rtol=1e-10)
+
+
+def wishart_integral(nu: float, rate: Any) -> float:
+    """The logarithm of the integral of det(X)^((nu - p - 1) / 2) exp(-tr(rate X) / 2)."""
+    p = len(rate)
+    return float(nu * p / 2 * np.log(2) + multigammaln(nu / 2, p) - nu / 2 * np.linalg.slogdet(rate)[1])
+
+
+@pytest.mark.parametrize("family", ["Wishart", "inverse Wishart"])
+@pytest.mark.parametrize("form", ["own", "inverse", "scaled", "groups"])
+def test_matrices_of_normal_rows_have_the_density_of_wishart_s_integral(family: str, form: str) -> None:
+    V = np.array([[1.0, 0.3], [0.3, 2.0]])
+    rows = np.random.default_rng(4).normal(size=(5, 2))
+    groups = [[0, 1, 1, 0, 1]] if form == "groups" else [[0] * 5]
+    is_precision = family == "Wishart"
+    a = 1.3
+    with pm.Model() as model:
+        scale = pm.HalfNormal("a")
+        kind = pm.Wishart if is_precision else pm.InverseWishart
+        x = kind("x", 4.0 + scale, scale * V, shape=(2, 2, 2) if form == "groups" else None)
+        view = x[np.array(groups[0])] if form == "groups" else 2.0 * x if form == "scaled" else x
+        other = form == "inverse"
+        view = pt.linalg.inv(view) if other else view
+        pm.MvNormal("y", np.zeros(2), **{"tau" if is_precision != other else "cov": view}, observed=rows)
+    value = pm.collapse(model, "x").compile_logp()({"a_log__": np.log(a)})
+    rate = np.linalg.inv(a * V) if is_precision else a * V
+    times = (2.0 if is_precision else 0.5) if form == "scaled" else 1.0
+    expected = stats.halfnorm.logpdf(a) + np.log(a) + 5 * (np.log(times) - np.log(2 * np.pi))
+    for group in range(2 if form == "groups" else 1):
+        own = rows[np.array(groups[0]) == group]
+        after = wishart_integral(4 + a + len(own), rate + times * own.T @ own)
+        expected += after - wishart_integral(4 + a, rate)
+    np.testing.assert_allclose(value, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("family", ["Wishart", "InverseWishart"])
+def test_drawn_matrices_have_the_moments_of_their_conditional(family: str) -> None:
+    V, n = np.array([[1.0, 0.3], [0.3, 2.0]]), 4000
+    rows = np.random.default_rng(4).normal(size=(5, 2))
+    with pm.Model() as model:
+        nu = 6.0 + pm.HalfNormal("a")
+        scale = {"tau": pm.Wishart("x", nu, V)} if family == "Wishart" else {"cov": pm.InverseWishart("x", nu, V)}
+        pm.MvNormal("y", np.zeros(2), **scale, observed=rows)
+    known = {"a": np.full((1, n), 0.7)}
+    drawn = pm.recover_marginals(known, model=pm.collapse(model, "x"), extend_inferencedata=False, random_seed=1)
+    x, products = drawn["x"].values[0], rows.T @ rows
+    if family == "Wishart":
+        own = stats.wishart(6.7 + 5, np.linalg.inv(np.linalg.inv(V) + products))
+    else:
+        own = stats.invwishart(6.7 + 5, V + products)
+    error = x.std(0) / n**0.5
+    assert (np.abs(x.mean(0) - own.mean()) < 5 * error).all()
+    wanted = own.rvs(40_000, random_state=1).var(0)
+    np.testing.assert_allclose(x.var(0), wanted, rtol=0.2)
+    np.testing.assert_array_equal(x, np.swapaxes(x, 1, 2))
+
+
+def correlations_of_a_prior_over_these_alone() -> None:
+    x = pm.LKJCorr("x", n=2, eta=2.0)
+    pm.MvNormal("y", np.zeros(2), cov=pm.HalfNormal("a") * (x @ x.mT), observed=[[1.0, 0.3]])
+
+
+def a_matrix_and_something_added() -> None:
+    pm.HalfNormal("a")
+    pm.MvNormal("y", np.zeros(2), tau=pm.Wishart("x", 4.0, np.eye(2)) + np.eye(2), observed=[[1.0, 0.3]])
+
+
+def a_precision_matrix_as_a_covariance() -> None:
+    pm.HalfNormal("a")
+    pm.MvNormal("y", np.zeros(2), cov=pm.Wishart("x", 4.0, np.eye(2)), observed=[[1.0, 0.3]])
+
+
+def a_variance_and_something_added() -> None:
+    pm.MvNormal("y", np.zeros(3), cov=inverse_gamma() * K + np.eye(3), observed=VECTORS)
 
 
 def test_draws_follow_the_conditional_at_each_draw_of_the_rest() -> None:
@@ -210,7 +334,18 @@ def truncated_prior() -> None:
 
 @pytest.mark.parametrize(
     "build",
-    [nothing_known, half_normal_rates, zero_inflated, student_scales, product_of_two, truncated_prior],
+    [
+        nothing_known,
+        half_normal_rates,
+        zero_inflated,
+        student_scales,
+        product_of_two,
+        truncated_prior,
+        correlations_of_a_prior_over_these_alone,
+        a_matrix_and_something_added,
+        a_precision_matrix_as_a_covariance,
+        a_variance_and_something_added,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_what_is_not_linear_in_statistics_is_refused(build: Build) -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import consilience as pm
 import consilience.tensor as pt
-from consilience.native.routines import sorting
+from consilience.native.routines import row_sorting, sorting
 
 DTYPES = ("float64", "float32", "float16", "int64", "int8", "uint64", "uint8", "bool")
 
@@ -73,3 +75,53 @@ def test_a_sample_that_misleads_costs_time_alone(kind: str) -> None:
         number = min(40, count - place)
         sorting.select_run.compiled(words, memory, count, place, number)
         np.testing.assert_array_equal(memory[:number], ordered[place : place + number])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_what_is_read_of_what_is_sorted_and_turned(data: st.DataObject) -> None:
+    """Slices of slices, in either direction, with the length known before the call and not."""
+    length, ends = data.draw(st.integers(1, 400)), st.one_of(st.none(), st.integers(-420, 420))
+    slices = st.builds(slice, ends, ends, st.sampled_from([None, 1, -1, 2, -3]))
+    x = lines("float64", (3, length), data.draw(st.integers(0, 99)))
+    node = pt.matrix("x", shape=(3, length)) if data.draw(st.booleans()) else pt.matrix("x")
+    first, second = data.draw(slices), data.draw(slices)
+    place = data.draw(st.sampled_from([0, -1, 1]))
+    found, expected = pt.sort(node, axis=-1)[:, first], np.sort(x, axis=-1)[:, first]
+    outputs, wanted = [found[:, second]], [expected[:, second]]
+    if expected.shape[1] > 1:
+        outputs.append(found[:, place])
+        wanted.append(expected[:, place])
+    for ours, theirs in zip(pm.function([node], outputs)(x), wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs, f"{first}, {second}, {place}")
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 8, 9, 17])
+def test_rows_that_are_sorted_side_by_side(rows: int) -> None:
+    """Every length of few blocks, with zeros in the order of their signs, and NaN behind infinity."""
+    node = pt.matrix("x")
+    ordered = pm.function([node], pt.sort(node, axis=-1))
+    for length in (*range(1, 42), 63, 64, 65, 100, 127, 250, 511, 512, 513):
+        for x in (np.random.default_rng(length).normal(size=(rows, length)), lines("float64", (rows, length), length)):
+            expected = np.sort(x, axis=-1, kind="stable")
+            found = ordered(x)
+            np.testing.assert_array_equal(found, expected)
+            real = ~np.isnan(found)
+            np.testing.assert_array_equal(np.signbit(found[real]), np.signbit(expected[real]))
+
+
+def test_a_network_sorts_every_row_of_zeros_and_ones() -> None:
+    """Then it sorts all rows (Knuth, 5.3.4, theorem Z)."""
+    rows = (np.arange(1 << 11)[:, None] >> np.arange(11) & 1) + 1.0
+    node = pt.matrix("x")
+    np.testing.assert_array_equal(pm.function([node], pt.sort(node, axis=-1))(rows), np.sort(rows, axis=-1))
+
+
+def test_rows_side_by_side_mean_what_typed_python_says() -> None:
+    x = lines("float64", (9, 21), 3)
+    x[2:4] = np.abs(x[2:4]) + 1.0  # nothing to be put right, but in other rows
+    for form in (row_sorting.sort_rows, row_sorting.sort_rows.compiled):
+        found, words = np.zeros_like(x), np.zeros(8 * 24)
+        assert form(x.reshape(-1), found.reshape(-1), words, *x.shape) == 1
+        row_sorting.put_rows_right(x.reshape(-1), found.reshape(-1), *x.shape)
+        np.testing.assert_array_equal(found, np.sort(x, axis=-1))

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import consilience as pm
+import consilience.tensor as pt
 from consilience.distributions import transforms
 from consilience.model import ModelDensity
 from tests.model.densities import CASES, REALS
@@ -164,3 +165,15 @@ def test_variables_of_single_precision() -> None:
     assert {name: value.dtype.name for name, value in values.items()} == dict.fromkeys("xst", "float32")
     expected = sum(stats.norm.logpdf(v) for v in (0.5, -0.5, 0.5, 2.5)) + stats.halfnorm.logpdf(1.0)
     assert density([0.5, -0.5, 0.0])[0] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_parameters_may_be_data_of_one_row_beside_values_of_as_many(rows: int) -> None:
+    values = np.arange(1.0, 1.0 + 2 * rows).reshape(rows, 2)
+    with pm.Model() as model:
+        exposure = pm.Data("exposure", np.full((rows, 2), 2.0))
+        rate = pm.HalfNormal("rate")
+        pm.CustomDist("y", rate / exposure, logp=lambda v, r: pt.log(r) - r * v, observed=values)
+    found = model.compile_logp()({"rate_log__": np.log(0.5)})
+    expected = stats.halfnorm.logpdf(0.5) + np.log(0.5) + stats.expon.logpdf(values, scale=4.0).sum()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

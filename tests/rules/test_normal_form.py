@@ -99,7 +99,8 @@ EQUAL: dict[str, Pair] = {
     "exp / exp": lambda t: (t.exp(t.x) / t.exp(t.y), t.exp(t.x - t.y)),
     # Neutral elements and signs.
     "x * 1": lambda t: (t.x * 1, t.x),
-    "x + 0": lambda t: (0 + t.x, t.x),
+    "x - 0": lambda t: (t.x - 0, t.x),
+    "x + 0 without -0": lambda t: (0 + t.square(t.x) + 0, t.square(t.x)),
     "x / 1": lambda t: (t.x / 1, t.x),
     "x ** 1": lambda t: (t.x**1.0, t.x),
     "repeated by a neutral element": lambda t: (t.scalar * np.ones(3), broadcast_to(t.scalar, (3,))),

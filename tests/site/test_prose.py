@@ -32,6 +32,19 @@ def test_all_pages_have_few_findings() -> None:
     assert len(found) <= MOST, "\n".join(found)
 
 
+def test_measured_figures_belong_to_a_commit() -> None:
+    undated = [(p.relative_to(ROOT), line, words) for p in prose.pages() for _, line, words in prose.undated(p)]
+    assert undated == []
+
+
+def test_a_figure_without_a_commit_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# T\n\nA run of 5 seconds, `limit=3 s`.\n\n## U\n\n| a | 0.2 ms |\n", encoding="utf-8")
+    assert [(line, words) for _, line, words in prose.undated(page)] == [(7, "0.2 ms")]
+    page.write_text("# T\n\nIt takes 0.2 ms (commit 0123456789).\n", encoding="utf-8")
+    assert list(prose.undated(page)) == []
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [

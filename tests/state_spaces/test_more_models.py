@@ -12,7 +12,7 @@ import scipy.stats as st
 import consilience as pm
 import consilience.tensor as pt
 from consilience import statespace as ss
-from consilience.errors import ParameterError, ShapeError
+from consilience.errors import ModelError, ParameterError, ShapeError
 
 pd = pytest.importorskip("pandas")
 Array = npt.NDArray[Any]
@@ -135,3 +135,51 @@ def test_dynamic_factors_with_autoregressive_errors_are_those_of_statsmodels() -
     }  # fmt: skip
     model = ss.DynamicFactor(1, 2, ["a", "b", "c"], error_order=1)
     assert logp_of(model, y, values) == pytest.approx(-232.76967634150037, rel=1e-12)
+
+
+SPACES: dict[str, tuple[Any, Any]] = {
+    "sums": (lambda: ss.LevelTrend(2) + ss.TimeSeasonality(4) + ss.MeasurementError(), lambda y: y),
+    "products with a gap": (lambda: ss.ETS(("M", "A", "N")), lambda y: np.where(np.arange(20) == 3, np.nan, np.exp(y))),
+    "ARMA": (lambda: ss.SARIMAX((2, 0, 1)), lambda y: y),
+}
+
+
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.filterwarnings("ignore::consilience.errors.ImputationWarning")
+def test_parts_of_a_model_hold_a_series_each(name: str) -> None:
+    """Two series of unequal length, with parameters of their own; results are those of the series alone."""
+    make, change = SPACES[name]
+    y = np.cumsum(np.random.default_rng(0).normal(size=20)) / 5
+    first, alone = make(), make()
+    with pm.Model() as whole:
+        with pm.Model(name="here"):
+            first.build_statespace_graph(change(y))
+        with pm.Model(name="there"):
+            make().build_statespace_graph(change(y)[:12] + 1.0)
+    with pm.Model() as model:
+        alone.build_statespace_graph(change(y))
+    prior = pm.sample_prior_predictive(3, model=model, random_seed=1)["prior"]
+    values = {v.name: prior[v.name].values for v in model.free_RVs}
+    both = {f"{part}::{n}": v for part in ("here", "there") for n, v in values.items() if f"{part}::{n}" in whole.named}
+    found = first.sample_conditional_posterior(both, random_seed=1)
+    expected = alone.sample_conditional_posterior(values, random_seed=1)
+    for what in ("filtered_states", "residuals"):
+        np.testing.assert_allclose(found[what].values, expected[what].values, rtol=1e-9, atol=1e-12)
+    assert found.sizes == expected.sizes
+    ahead, other = (space.forecast(given, 3, random_seed=1) for space, given in ((first, both), (alone, values)))
+    assert ahead.sizes == other.sizes
+    assert ahead["forecast_observed"].dims == ("chain", "draw", "time_ahead", "observed")
+
+
+def test_state_spaces_do_not_share_parameters_without_a_word() -> None:
+    y = np.arange(8.0)
+    with pm.Model():
+        (ss.LevelTrend(1) + ss.MeasurementError()).build_statespace_graph(y, name="a")
+        with pytest.raises(ModelError, match="`sigma_level_trend` is a parameter of another state space"):
+            (ss.LevelTrend(1) + ss.MeasurementError()).build_statespace_graph(9.0 * y, name="b")
+    with pm.Model() as model:
+        pm.HalfNormal("sigma_level_trend", shape=1)
+        pm.HalfNormal("sigma_MeasurementError")
+        for name in "ab":
+            (ss.LevelTrend(1) + ss.MeasurementError()).build_statespace_graph(y, name=name)
+    assert [v.name for v in model.free_RVs] == ["sigma_level_trend", "sigma_MeasurementError"]

@@ -149,6 +149,27 @@ def test_chains_of_a_run_that_is_over_have_the_counts_of_its_end(make: Make) -> 
     assert [row[-1] for row in progress["done"]] == [250] * 4
 
 
+def test_figures_of_a_run_that_is_over_are_those_of_its_draws(make: Make) -> None:
+    """The last record of progress came before some divergences and gradients."""
+    flags = np.zeros((4, 200), bool)
+    flags[2, :3] = flags[3, 7] = True
+    path = make("a.zarr", stats={"diverging": flags}, records=[begin(), moment(1.0, 100)])
+    source = StoreSource(path, "a")
+    source.attributes = {**source.attributes, "gradients": 12_345}
+    found = views.run(source, views.Clock())
+    assert (found["divergences"], found["gradients"]) == (4, 12_345)
+    assert [row[-1] for row in found["progress"]["divergences"]] == [0, 0, 3, 1]
+
+
+def test_of_evenly_spread_draws_the_run_knows_what_diverged(make: Make) -> None:
+    records = [begin(), moment(1.0, 100)]
+    for chain in records[1]["chains"]:
+        chain[3] = 5
+    source = StoreSource(make("a.zarr", stats={"diverging": np.eye(4, 200) > 0}, records=records, status=None), "a")
+    source.stride = 7
+    assert views.overview(source, views.Clock())["divergences"] == 20
+
+
 def test_a_last_line_that_is_being_written_is_left_for_later(make: Make) -> None:
     path = make("a.zarr", records=[begin()], status=None)
     with (path / journal.NAME).open("ab") as file:

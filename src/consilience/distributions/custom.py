@@ -18,7 +18,7 @@ from consilience.ir import INTEGERS, Dim, Node, Shape, constant, substitute, top
 from consilience.ir.arithmetic import known_meaning
 from consilience.ir.side_tables import describe, name_of
 from consilience.ops.elementwise import TensorLike, as_tensor
-from consilience.ops.shape import as_shape, length_of
+from consilience.ops.shape import as_shape, broadcast_to, length_of
 from consilience.record import Record
 from consilience.transforms.vectorize.signature import parse_signature
 
@@ -257,6 +257,9 @@ class CustomDist(UnnamedParameters):
             raise DtypeError(f"{name}: `{formula}` must give numbers, got truth values: {describe(result)}.")
         if same_shape(result.static_shape, shape) or (formula == "logp" and summed_axes(result, shape) is not None):
             return result
+        pairs = list(zip(result.static_shape, shape, strict=False))
+        if result.ndim == len(shape) and all(a == b or (b == 1 and not isinstance(a, int)) for a, b in pairs):
+            return broadcast_to(result, shape)  # parameters of one row, of which data decide that it is one
         each = ", or sums of these over some axes" if formula == "logp" else ""
         raise ShapeError(
             f"{name}: `{formula}` must give one number per event, of shape {text(shape)}{each}; got {describe(result)}."

@@ -246,6 +246,8 @@ class Distribution(metaclass=DistributionType):
         except (ConsilienceError, TypeError) as error:
             if f"`{name}`" not in str(error):
                 error.add_note(f"This is the variable `{name}`.")
+            if isinstance(error, TypeError) and observed is None and len(parameters) > len(cls.parameters) > 0:
+                error.add_note("Data are given by name, `observed=…`.")
             if isinstance(error, ShapeError) and given is not None:
                 error.add_note(
                     f"Its data (`observed`) have the shape {text(given.shape)}. Parameters with a value for each group "
@@ -487,6 +489,10 @@ class Distribution(metaclass=DistributionType):
         """
         del past, later, periods
         raise MissingRuleError(f"{self.title} is no series that could be continued.")
+
+    def along_time(self) -> list[Node]:
+        """What it reads whose values at the times so far must not depend on later ones: its parameters."""
+        return list(self.values)
 
     def missing(self, formula: str) -> NoReturn:
         """Raise MissingRuleError: the declaration has no such formula."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeAlias
 
-from consilience.distributions.constraints import Constraint, IntervalConstraint, SimplexConstraint
+from consilience.distributions.constraints import Constraint, IntervalConstraint, PositiveDefinite, SimplexConstraint
 from consilience.distributions.densities import support_of
 from consilience.distributions.simplex import log_gamma_draw
 from consilience.elimination.addends import total
@@ -19,6 +19,8 @@ from consilience.elimination.polynomial import degrees, number_of
 from consilience.elimination.statistics import LOG, LOG_OF_REST, NotLinear, Statistic, Statistics
 from consilience.ir import Node, constant, substitute
 from consilience.ops.elementwise import apply, as_tensor, cast
+from consilience.ops.index import getitem
+from consilience.ops.linalg import cholesky, diagonal, matmul, matrix_transpose, solve_triangular
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce, softmax
 from consilience.ops.shape import broadcast_to
@@ -64,7 +66,12 @@ def statistics_of(
     family = family_of(support_of(variable))
     if family is None:
         return None
-    statistics = Statistics(leaf, family is not positive, family is shares)
+    if family is matrices:
+        from consilience.elimination.matrix_statistics import MatrixStatistics  # few models need it
+
+        statistics: Statistics = MatrixStatistics(leaf)
+    else:
+        statistics = Statistics(leaf, family is not positive, family is shares)
     try:
         rewritten = statistics.of(terms)
     except NotLinear:
@@ -76,7 +83,7 @@ def statistics_of(
 
 def is_proper(family: Family, statistics: Collection[Statistic]) -> bool:
     """Whether a family has densities with these statistics."""
-    if family is positive:
+    if family in (positive, matrices):
         return sum(isinstance(own, float) for own in statistics) == 1 and LOG_OF_REST not in statistics
     return set(statistics) <= ({LOG, LOG_OF_REST} if family is between else {LOG})
 
@@ -88,6 +95,8 @@ def family_of(support: Constraint) -> Family | None:
     """What integrates over a support."""
     if isinstance(support, SimplexConstraint):
         return shares
+    if type(support) is PositiveDefinite:  # correlation matrices are of it, too
+        return matrices
     if isinstance(support, IntervalConstraint):
         ends = [number_of(as_tensor(end)) for end in (support.lower, support.upper)]
         return positive if ends == [0.0, math.inf] else between if ends == [0.0, 1.0] else None
@@ -130,6 +139,31 @@ def shares(leaf: Node, rest: Node, slopes: dict[Statistic, Node]) -> Conjugate:
     return Conjugate(
         "Dirichlet", value, lambda key: cast(softmax(log_gamma_draw(key, leaf.static_shape, a), -1), leaf.dtype)
     )
+
+
+def matrices(leaf: Node, rest: Node, slopes: dict[Statistic, Node]) -> Conjugate:
+    """`a log det X - tr(C X^k) / 2`, where k is 1 or -1: X^k follows a Wishart distribution of scale C^-1."""
+    from consilience.distributions.wishart import bartlett_factor, log_multivariate_gamma  # few models need these
+
+    order = leaf.static_shape[-1]
+    assert isinstance(order, int)
+    k = 1.0 if 1.0 in slopes else -1.0
+    a = getitem(slopes[LOG], (..., 0, 0)) if LOG in slopes else constant(0.0, leaf.dtype)
+    nu = broadcast_to(k * (2.0 * a + (order + 1.0)), leaf.static_shape[:-2])
+    root = cholesky(-(slopes[k] + matrix_transpose(slopes[k])))
+    log_det = 2.0 * reduce("sum", apply("log", diagonal(root)), -1)
+    each = log_multivariate_gamma(0.5 * nu, order) + 0.5 * nu * (order * math.log(2.0) - log_det)
+    value = rest + (reduce("sum", each) if each.ndim else each)
+
+    def drawn(key: Node) -> Node:
+        factor = bartlett_factor(key, leaf.static_shape, nu)
+        if k > 0:
+            half = matrix_transpose(solve_triangular(root, factor, lower=True, trans=1))
+        else:
+            half = solve_triangular(factor, matrix_transpose(root), lower=True)
+        return matmul(matrix_transpose(half), half)
+
+    return Conjugate("Wishart" if k > 0 else "inverse Wishart", value, drawn)
 
 
 def _sum(each: Node, leaf: Node) -> Node:

@@ -43,16 +43,35 @@ PARTNERS: Final = (64, 16)  # of an element in the band; those with more have fu
 LOST: Final = 1e-13
 
 
+class FactorForm(Record):
+    """What a precision is factored by.
+
+    `kind`: in words.
+    `sparse`: whether the factor is sparse; of such a one only first derivatives are known.
+    `sums`: whether a long sum of the elements is beside it.
+    """
+
+    kind: str
+    sparse: bool = False
+    sums: bool = False
+
+
+ALONE: Final = FactorForm("normal, each element alone")
+DENSE: Final = FactorForm("normal, by a dense factor")
+SPARSE: Final = FactorForm("normal, by a sparse factor", sparse=True)
+WITH_A_SUM: Final = FactorForm("normal, by a sparse factor and a sum", sparse=True, sums=True)
+
+
 class NormalIntegral(Record, eq=False):
     """The integral over variables that are jointly normal given all others, and draws of them.
 
-    `kind`: the factor of their precision, in words.
+    `form`: the factor of their precision.
     `joined`: elements of the largest set that are not independent of each other.
     `value`: the logarithm of the integral, a scalar.
     `drawn`: each variable given all others, from a key that is the same for all of them.
     """
 
-    kind: str
+    form: FactorForm
     joined: int
     value: Node
     drawn: Sequence[Callable[[Node], Node]]
@@ -123,15 +142,13 @@ class _Factor(Record, eq=False):
     """A factor of the precision: `solved` divides by it, `spread` makes deviations of standard normal numbers.
 
     `logs`: of which the sum is half the logarithm of the determinant of the covariance.
-    `once`: whether only first derivatives of the factor are known.
     """
 
-    kind: str
+    form: FactorForm
     joined: int
     logs: Node
     solved: Callable[[Node], Node]
     spread: Callable[[Node], Node]
-    once: bool = False
 
 
 class NormalGivenOthers(Record, eq=False):
@@ -139,28 +156,27 @@ class NormalGivenOthers(Record, eq=False):
 
     Parameters
     ----------
-    kind : str
-        The factor of their precision, in words.
+    form : FactorForm
+        The factor of their precision.
     joined : int
         Elements of the largest set that are not independent of each other.
     value : TensorVariable
         The log density as a function of `point`.
     mean : TensorVariable
-        Where it is greatest. Its first derivatives are right, second ones where `once` is false.
+        Where it is greatest. Its first derivatives are right, second ones where the factor is not sparse.
     volume : TensorVariable
         Half the logarithm of the determinant of the covariance.
     spread : callable
         Makes deviations from the mean of standard normal numbers.
     """
 
-    kind: str
+    form: FactorForm
     joined: int
     point: Node
     value: Node
     mean: Node
     volume: Node
     spread: Callable[[Node], Node]
-    once: bool
 
 
 def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOthers | None:
@@ -176,9 +192,7 @@ def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOth
     near = Node(StopGradient(), factor.solved(substitute([known.slope], {known.point: start})[0]))
     mean = near + factor.solved(substitute([known.slope], {known.point: near})[0])
     volume = reduce("sum", factor.logs) if factor.logs.ndim else factor.logs
-    return NormalGivenOthers(
-        factor.kind, factor.joined, known.point, known.value, mean, volume, factor.spread, factor.once
-    )
+    return NormalGivenOthers(factor.form, factor.joined, known.point, known.value, mean, volume, factor.spread)
 
 
 def normal_integral(
@@ -198,7 +212,7 @@ def normal_integral(
             "follows."
         )
     # The value is flat at the mean.
-    flat = Node(StopGradient(), own.mean) if own.once else own.mean
+    flat = Node(StopGradient(), own.mean) if own.form.sparse else own.mean
     (highest,) = substitute([own.value], {own.point: flat})
     value = highest + own.volume + _size(own.point) * math.log(2 * math.pi) / 2
 
@@ -206,7 +220,7 @@ def normal_integral(
         noise = draw("random_normal", key, own.point.static_shape)
         return parted(own.mean + own.spread(noise), leaves)[place]
 
-    return NormalIntegral(own.kind, own.joined, value, [partial(drawn, place) for place in range(len(leaves))])
+    return NormalIntegral(own.form, own.joined, value, [partial(drawn, place) for place in range(len(leaves))])
 
 
 def _diagonal(known: _Curvature) -> _Factor:
@@ -215,7 +229,7 @@ def _diagonal(known: _Curvature) -> _Factor:
     )
     deviation = apply("reciprocal", apply("sqrt", -curved))
     return _Factor(
-        "normal, each element alone",
+        ALONE,
         1,
         apply("log", deviation),
         lambda right: right * apply("square", deviation),
@@ -236,7 +250,7 @@ def _factor(known: _Curvature) -> _Factor:
         return solve_triangular(factor, noise, lower=True, trans=1)
 
     return _Factor(
-        "normal, by a dense factor",
+        DENSE,
         size,
         _with_digits(-apply("log", diagonal(factor)), apply("square", diagonal(factor)), -diagonal(curved)),
         lambda right: spread(solve_triangular(factor, right, lower=True)),
@@ -307,9 +321,8 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     roots = getitem(factor.L.data, (constant(held[:-1].astype(np.int64)),))
     precisions = getitem(values, (constant(np.flatnonzero(rows == columns)[factor.P]),))
     logs = _with_digits(-apply("log", roots), apply("square", roots), precisions)
-    title = "normal, by a sparse factor"
     if weight is None:
-        return _Factor(title, joined, logs, factor.solve, factor.correlate, once=True)
+        return _Factor(SPARSE, joined, logs, factor.solve, factor.correlate)
     # The matrix is L (I + c w w') L', and the inverse of the middle one has the root I - k w w' (Sherman and Morrison).
     w = factor.whitened(along)
     squared = weight * reduce("sum", w * w)
@@ -322,8 +335,7 @@ def _sparse(known: _Curvature, size: int) -> _Factor | None:
     def spread(noise: Node) -> Node:
         return factor.correlate(noise - w * (kept * reduce("sum", w * noise)))
 
-    title += " and a sum"
-    return _Factor(title, size, reduce("sum", logs) - apply("log", root), solved, spread, once=True)
+    return _Factor(WITH_A_SUM, size, reduce("sum", logs) - apply("log", root), solved, spread)
 
 
 def _weight(known: _Curvature, along: np.ndarray, pairs: Any) -> Node | None:

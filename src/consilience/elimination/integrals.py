@@ -85,7 +85,8 @@ def integrated(
         if one is None:
             raise ModelError(
                 f"the log density is not linear in statistics of `{variable.name}` of which an integral is known: "
-                "log x and one power of x for positive x, log x and log(1 - x) for x between 0 and 1, log x for shares."
+                "log x and one power of x for positive x, log x and log(1 - x) for x between 0 and 1, log x for "
+                "shares, log det X and X or its inverse for positive definite matrices."
             )
         replace(places, one.value)
         found.append(Integral(variable, leaf, one.family, 1, _with_key(one.drawn, 1 + number, leaf)))
@@ -95,7 +96,7 @@ def integrated(
         own = normal_integral([pool[place] for place in places], [given[v.node] for v in normal], normal)
         replace(places, own.value)
         for variable, drawn in zip(normal, own.drawn, strict=True):
-            found.append(Integral(variable, given[variable.node], own.kind, own.joined, drawn))
+            found.append(Integral(variable, given[variable.node], own.form.kind, own.joined, drawn))
     return pool[: len(factors)], found
 
 

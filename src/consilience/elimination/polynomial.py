@@ -170,13 +170,20 @@ def _of_elements(node: Node, function: str, own: list[float]) -> float:
             return math.inf
 
 
+def small(node: Node) -> Node:
+    """What a node is broadcast from: lengths that data decide are in no constant."""
+    while isinstance(node.op, BroadcastTo):
+        node = node.inputs[0]
+    return node
+
+
 def number_of(node: Node) -> float | None:
     """The number that all elements of a constant are."""
-    value = known_value(node)
+    value = known_value(small(node))
     if value is None or value.size == 0 or value.dtype.kind not in "iuf":
         return None
     first = value.flat[0]
     return float(first) if np.all((value == first) | (np.isnan(value) & np.isnan(first))) else None
 
 
-__all__ = ["degrees", "linear_parts", "multipliers", "number_of"]
+__all__ = ["degrees", "linear_parts", "multipliers", "number_of", "small"]

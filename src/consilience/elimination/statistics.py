@@ -14,14 +14,24 @@ import numpy as np
 
 from consilience.analysis.separability import Link, links
 from consilience.distributions.parameters import known_value
-from consilience.elimination.polynomial import number_of
+from consilience.elimination.polynomial import number_of, small
 from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
 from consilience.ops import Elementwise
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.elementwise import Cast, apply
-from consilience.ops.index import Index
+from consilience.ops.index import Index, NewAxis, SliceIndex, getitem
+from consilience.ops.linalg import Cholesky, Inverse, InverseQuadratic, LogAbsDet, MatMul, Solve, SolveTriangular
 from consilience.ops.reduce import Reduce
-from consilience.ops.shape import BroadcastTo, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to
+from consilience.ops.shape import (
+    BroadcastTo,
+    ExpandDims,
+    Reshape,
+    Squeeze,
+    Transpose,
+    broadcast_to,
+    expand_dims,
+    reshape,
+)
 from consilience.record import Record
 
 # "log", "log of the rest" (of 1 - x), or the exponent of a power.
@@ -29,6 +39,7 @@ Statistic: TypeAlias = "str | float"
 LOG: Final = "log"
 LOG_OF_REST: Final = "log of the rest"
 MOVES: Final = (Reshape, Transpose, ExpandDims, Squeeze, BroadcastTo, Index, Cast)
+OF_MATRICES: Final = (Cholesky, Inverse, InverseQuadratic, LogAbsDet, MatMul, Solve, SolveTriangular)
 BELOW: Final = {
     "lt": True,
     "le": True,
@@ -128,13 +139,23 @@ class Statistics:
                 pass
             case Reduce(kind="sum") if (found := self._whole(node, operands[0])) is not None:
                 return found
+            case Reduce(kind="all") if isinstance(operands[0], Node) and _truth(operands[0]) is not None:
+                return constant(np.bool_(_truth(operands[0])))
             case Elementwise(function=function):
                 return self._of_elements(node, function, operands)
-            case op if isinstance(op, MOVES) and not isinstance(operands[0], Node):
-                if all(isinstance(operand, Node) for operand in operands[1:]):
-                    shape = node.inputs[0].static_shape
-                    return _mapped(operands[0], lambda part: Node(op, broadcast_to(part, shape), *node.inputs[1:]))
-        return Node(node.op, *map(self._node, operands))
+            case op if isinstance(op, OF_MATRICES) and (found := _of_matrices(node, *operands)) is not None:
+                return found
+            case op if isinstance(op, MOVES):
+                a = operands[0]
+                if isinstance(a, Node) and not a.ndim and node.inputs[0].ndim and not isinstance(op, Cast):
+                    return a  # one number for all elements, wherever they go
+                if not isinstance(a, Node) and all(isinstance(operand, Node) for operand in operands[1:]):
+                    return _mapped(operands[0], lambda part: moved(part, node))
+        return Node(node.op, *self._whole_nodes(node, operands))
+
+    def _whole_nodes(self, node: Node, operands: Sequence[Value]) -> list[Node]:
+        """Operands as expressions of the inputs, of their own shapes."""
+        return [_filled(self._node(own), operand) for own, operand in zip(operands, node.inputs, strict=True)]
 
     def _of_elements(self, node: Node, function: str, operands: Sequence[Value]) -> Value:
         split = next((operand for operand in operands if isinstance(operand, Split)), None)
@@ -148,9 +169,7 @@ class Statistics:
             return _chosen(operands[0], operands[1], operands[2])
         rule = _RULES.get(function)
         found = rule(self, function, *operands) if rule is not None else None
-        if found is None:
-            return Node(node.op, *map(self._node, operands))
-        return broadcast_to(found, node.static_shape) if isinstance(found, Node) and found.dtype == "bool" else found
+        return Node(node.op, *map(self._node, operands)) if found is None else found
 
     # Rules: each gives None where it says nothing.
 
@@ -274,7 +293,74 @@ class Statistics:
         linked = (links(operand.base, self.leaf) or {}).get(operand.base.ndim - 1)
         if axes != (operand.base.ndim - 1,) or linked is None or linked != Link(self.leaf.ndim - 1, None):
             return None
-        return broadcast_to(constant(1.0, node.dtype), node.static_shape)
+        return constant(1.0, node.dtype)
+
+
+def _of_matrices(node: Node, a: Value, b: Value | None = None) -> Value | None:
+    """Of `c x^k`, where x is the same for all elements of a matrix c, and of another matrix."""
+    scaled, place = (b, 1) if isinstance(a, Node) and isinstance(node.op, MatMul) else (a, 0)
+    if not isinstance(scaled, PowerOf) or isinstance(b if place == 0 else None, PowerOf | Logarithm | Split):
+        return None
+    base, shape = without_matrix_axes(scaled.base), node.inputs[place].static_shape
+    if base is None:
+        return None
+    factor = broadcast_to(scaled.factor, shape)
+    found = Node(node.op, *(own if isinstance(own, Node) else factor for own in (a, b) if own is not None))
+    if isinstance(node.op, LogAbsDet):
+        order = shape[-1]
+        return Logarithm(found, scaled.exponent * order, base, scaled.rest) if isinstance(order, int) else None
+    times = 1.0 if isinstance(node.op, MatMul) else 0.5 if isinstance(node.op, Cholesky) else -1.0
+    behind = 1 if isinstance(node.op, InverseQuadratic) else 2
+    if base.ndim:
+        base = expand_dims(base, tuple(range(base.ndim, base.ndim + behind)))
+    return PowerOf(found, times * scaled.exponent, base, scaled.rest)
+
+
+def _filled(found: Node, like: Node) -> Node:
+    """An expression in the shape of another one, which it is broadcast to if it is smaller."""
+    return found if found.static_shape == like.static_shape else broadcast_to(found, like.static_shape)
+
+
+def moved(part: Node, node: Node) -> Node:
+    """What an op that moves elements makes of a part of its operand, as small as that."""
+    if not part.ndim and not isinstance(node.op, Cast):
+        return part
+    found = Node(node.op, broadcast_to(part, node.inputs[0].static_shape), *node.inputs[1:])
+    whole = keeps_matrices(node) and without_matrix_axes(part) is not None
+    return getitem(found, (..., slice(0, 1), slice(0, 1))) if whole else found
+
+
+def keeps_matrices(node: Node) -> bool:
+    """Whether an op moves whole matrices of its operand, those of its last two axes, or transposes all of them."""
+    operand, rank = node.inputs[0], node.inputs[0].ndim
+    if node.ndim < 2 or rank < 2:
+        return False
+    match node.op:
+        case BroadcastTo():
+            return True
+        case Cast() | Reshape():
+            return operand.static_shape[-2:] == node.static_shape[-2:]
+        case ExpandDims() as op:
+            return all(axis < node.ndim - 2 for axis in op.axes)
+        case Squeeze() as op:
+            return all(axis < rank - 2 for axis in op.axes)
+        case Transpose() as op:
+            return set(op.axes[-2:]) == {rank - 2, rank - 1}
+        case Index() as op:
+            entries = list(op.specification)
+            while entries and entries[-1] == SliceIndex():
+                entries.pop()
+            return sum(not isinstance(entry, NewAxis) for entry in entries) <= rank - 2
+    return False
+
+
+def without_matrix_axes(node: Node) -> Node | None:
+    """What is the same along the last two axes of whatever it is broadcast to, without these; None for others."""
+    while node.ndim and any(n != 1 for n in node.static_shape[-2:]):
+        if not isinstance(node.op, BroadcastTo):
+            return None
+        node = node.inputs[0]
+    return reshape(node, node.static_shape[:-2]) if node.ndim else node
 
 
 def _times(a: PowerOf, b: Node) -> PowerOf:
@@ -310,10 +396,14 @@ def _branch(value: Value, condition: Node, place: int) -> Value:
 
 
 def _chosen(condition: Node, a: Value, b: Value) -> Value:
-    known = known_value(condition)
-    if known is not None and (known.all() or not known.any()):
-        return a if known.all() else b
-    return _either(condition, a, b)
+    known = _truth(condition)
+    return _either(condition, a, b) if known is None else a if known else b
+
+
+def _truth(condition: Node) -> bool | None:
+    """What all elements of a condition are; None where that is not known, or they differ."""
+    known = known_value(small(condition))
+    return None if known is None or not known.size or known.any() != known.all() else bool(known.any())
 
 
 def _either(condition: Node, a: Value, b: Value) -> Value:
@@ -355,7 +445,7 @@ def _beside(a: PowerOf, b: Node) -> Value | None:
 
 def _zeros(node: Node) -> np.ndarray | None:
     """Where constant factors of a product are 0; None where there are no such."""
-    value = known_value(node)
+    value = known_value(small(node))
     if value is not None:
         return np.asarray(value == 0.0)
     if isinstance(node.op, Elementwise) and node.op.function in ("mul", "true_div"):

@@ -57,36 +57,29 @@ def add_small_tree(own: Array[i64], root: i64, covariates: Array[f64], target: A
         return True
     column = column_at(word, covariates, rows)
     cut = cut_of(word)
-    if is_leaf(own[root + 1]):
+    if is_leaf(own[root + 1]) and is_leaf(own[root + 2]):
         first = bits_float(own[root + 1])
-        word = own[root + 2]
-        if is_leaf(word):
-            second = bits_float(word)
-            for i in simd(rows):
-                target[i] += first if column[i] <= cut else second
-            return True
-        if is_leaf(own[root + 3]) and is_leaf(own[root + 4]):
-            inner = column_at(word, covariates, rows)
-            below = cut_of(word)
-            second = bits_float(own[root + 3])
-            third = bits_float(own[root + 4])
-            for i in simd(rows):
-                rest = second if inner[i] <= below else third
-                target[i] += first if column[i] <= cut else rest
-            return True
-        return False
-    word = own[root + 1]
-    if is_leaf(own[root + 2]) and is_leaf(own[root + 3]) and is_leaf(own[root + 4]):
-        inner = column_at(word, covariates, rows)
-        below = cut_of(word)
-        first = bits_float(own[root + 2])
-        second = bits_float(own[root + 3])
-        third = bits_float(own[root + 4])
+        second = bits_float(own[root + 2])
         for i in simd(rows):
-            rest = first if inner[i] <= below else second
-            target[i] += rest if column[i] <= cut else third
+            target[i] += first if column[i] <= cut else second
         return True
-    return False
+    straight = is_leaf(own[root + 1])  # the other node is the right child
+    node = root + 2 if straight else root + 1
+    if is_leaf(own[node]) or not (is_leaf(own[root + 3]) and is_leaf(own[root + 4])):
+        return False
+    if not straight and not is_leaf(own[root + 2]):
+        return False
+    inner = column_at(own[node], covariates, rows)
+    below = cut_of(own[node])
+    first = bits_float(own[root + 1 if straight else root + 4])
+    second = bits_float(own[root + 3 if straight else root + 2])
+    third = bits_float(own[root + 4 if straight else root + 3])
+    for i in simd(rows):
+        rest = second if inner[i] <= below else third
+        left = first if straight else rest
+        right = rest if straight else first
+        target[i] += left if column[i] <= cut else right
+    return True
 
 
 @native

@@ -57,9 +57,9 @@ def known_meaning(name: str) -> Callable[..., Any] | None:
 
 def _no_number(kind: str) -> str:
     return (
-        f"an expression has no value before it is computed, so it is no {kind}: compute it with `.eval()`, or use the "
-        "functions of `consilience.tensor`, which take expressions (`pt.dot(frame, x)` for `frame @ x` with pandas or "
-        "with a sparse matrix of SciPy)."
+        f"an expression has no value before it is computed, so it is no {kind}. Use the functions of `pm.math`, which "
+        "take expressions (`pm.math.exp(x)` for `math.exp(x)`, `pm.math.dot(frame, x)` for `frame @ x` with pandas or "
+        "with a sparse matrix of SciPy), or compute its value with `x.eval()`."
     )
 
 

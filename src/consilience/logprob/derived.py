@@ -19,11 +19,17 @@ from consilience.distributions.densities import realised_with
 from consilience.distributions.distribution import Distribution, static
 from consilience.distributions.mathematics import isfinite
 from consilience.distributions.parameters import is_given
-from consilience.distributions.random_variable import fresh_key, fresh_keys, random_variables
+from consilience.distributions.random_variable import (
+    RandomVariable,
+    distribution_of,
+    fresh_key,
+    fresh_keys,
+    random_variables,
+)
 from consilience.distributions.shapes import broadcast, same_shape, text, wanted_shape
 from consilience.distributions.unnamed_parameters import UnnamedParameters
 from consilience.errors import MissingRuleError, ShapeError
-from consilience.ir import Node, Region, Shape, close, constant, is_leaf, substitute, tensor_input, topological
+from consilience.ir import FLOATS, Node, Region, Shape, close, constant, is_leaf, substitute, tensor_input, topological
 from consilience.ir.arithmetic import means
 from consilience.ir.dimension import product
 from consilience.ir.side_tables import describe, name_of, pass_on
@@ -34,6 +40,7 @@ from consilience.logprob.numeric_inverse import numeric_inverses
 from consilience.logprob.rearrangement import anywhere
 from consilience.ops.elementwise import TensorLike, as_tensor, cast
 from consilience.ops.index import getitem
+from consilience.ops.loop import Scan
 from consilience.ops.random import fold_in
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import Iota, reshape
@@ -185,6 +192,15 @@ class DerivedDistribution(UnnamedParameters):
         assert isinstance(later, DerivedDistribution)
         (before, held), (after, then) = (_measure(type(d), d.generated, d.values) for d in (self, later))
         return substitute([before.continued(past, after, periods)], {**held, **then})[0]
+
+    def along_time(self) -> list[Node]:
+        found = [value for value in self.values if value.ndim or value.dtype in FLOATS]  # others count steps
+        for node in topological([self.measure.node]):
+            if isinstance(node.op, Scan):
+                found += map(self._given, node.inputs[1:])
+            elif isinstance(node.op, RandomVariable):
+                found += map(self._given, distribution_of(node).along_time())
+        return found
 
     def elements(self, index: tuple[Any, ...]) -> Node:
         """A variable of some elements, where single numbers are events."""

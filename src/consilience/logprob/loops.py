@@ -309,6 +309,10 @@ class SeriesMeasure(Measure):
 
     def continued(self, past: Node, later: Measure, periods: int) -> Node:
         assert isinstance(later, SeriesMeasure)
+        if self.scan.reverse:
+            raise MissingRuleError(
+                f"{describe(self.node)} begins with the last time (`go_backwards=True`), so nothing follows it."
+            )
         with without_sources():
             steps, states = self._known(past)
             needed = self.step.reached(self.elements)
@@ -361,7 +365,7 @@ def _future(sequence: Node, before: Dim, periods: int) -> Node:
             f"a loop reads {describe(sequence)}, which has values for the {length} times so far and none for the next "
             f'{periods}: make its numbers `pm.Data`, and give the later ones, `exog={{"name": values}}`.'
         )
-    return sequence[-periods:]
+    return sequence[before : before + periods]
 
 
 def _in_order(node: Node, items: Sequence[Node]) -> list[Node]:

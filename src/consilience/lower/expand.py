@@ -77,6 +77,7 @@ from consilience.ops.shape import (
 from consilience.transforms.complex_pairs import without_complex
 
 MANY_OPERANDS = 64
+MANY_SUMMANDS = 1 << 17  # of float32 that are added one after another, in some 32 sums
 GROUP = 32
 
 
@@ -253,6 +254,18 @@ def _element(v: Node, j: int) -> Node:
     return Node(Index((At(j),)), v)
 
 
+def _many(node: Node) -> bool:
+    """Whether so many summands are added in a row that rounding adds up to more than the last digits of float32."""
+    assert isinstance(node.op, Reduce)
+    lengths = static(node.inputs[0].static_shape)
+    count = math.prod(lengths[a] for a in node.op.axes)
+    if count <= MANY_SUMMANDS:
+        return False
+    from consilience.lower.row_chunks import MOST  # few models have long loops
+
+    return count // (min(MOST, lengths[0]) if 0 in node.op.axes else 1) > MANY_SUMMANDS
+
+
 def logsumexp(node: Node) -> Node:
     """The logarithm of a sum of exponentials along axes, from which the greatest exponent is taken out."""
     (x,) = node.inputs
@@ -358,7 +371,9 @@ def _step(node: Node) -> Node:
     if isinstance(op, Reduce):
         if op.kind in ("max", "min") and any(node.inputs[0].static_shape[a] == 0 for a in op.axes):
             raise ShapeError(f"`{op.kind}` of an empty axis has no value: {describe(node)}.")
-        return logsumexp(node) if op.kind == "logsumexp" else node
+        if op.kind == "logsumexp":
+            return logsumexp(node)
+        return _in_double(node) if op.kind == "sum" and node.dtype == "float32" and _many(node) else node
     if isinstance(op, Item) and isinstance(node.inputs[0].op, FunctionCall):
         call = node.inputs[0]
         return node.inputs[0].op.body.apply(*call.inputs)[op.position]

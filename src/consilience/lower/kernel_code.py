@@ -426,7 +426,8 @@ def _read(nest: _Nest, leaf: Leaf, depth: int, lanes: int, mask: Value | None) -
 
 def _read_across(nest: _Nest, depth: int, lanes: int) -> None:
     """Columns of matrices that lie row by row, several columns at a time."""
-    from consilience.lower.row_tiles import tiles, transposed  # few loops read matrices across
+    from consilience.lower.row_tiles import tiles  # few loops read matrices across
+    from consilience.native.tiles import transposed
 
     b, leaves = nest.b, nest.kernel.leaves
     for tile in tiles(leaves, lanes):

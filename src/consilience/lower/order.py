@@ -14,10 +14,14 @@ from consilience.lower.fortran import Argument
 from consilience.lower.primitives import SelectedElements, SelectedRun
 from consilience.lower.routines import routine
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
+from consilience.lower.views import static
 from consilience.native.loops import Builder, Value, f64, i64
+from consilience.native.routines import SIDES
 from consilience.ops import ArgSort, SearchSorted, Sort
 
 SIGN = -(1 << 63)
+FEW_LINES = 4  # fewer are sorted one by one
+LONGEST_LINE = 512  # longer ones too, by their digits
 
 
 def _key(b: Builder, dtype: str, value: Value) -> Value:
@@ -80,10 +84,29 @@ def _argsort(b: Builder, node: Node, sources: Sequence[Argument], targets: Seque
         b.call("consilience_routine_argsort", None, keys.pointer, own, other.pointer, count)
 
 
-@routine(Sort, _two_lines)
+def _side_by_side(node: Node) -> bool:
+    """Whether lines are sorted several at a time."""
+    *lines, length = static(node.static_shape)
+    return node.dtype == "float64" and math.prod(lines) >= FEW_LINES and 1 < length <= LONGEST_LINE
+
+
+def _memory_of_sort(node: Node) -> list[tuple[str, int]]:
+    """For lines that are sorted side by side, or as `_two_lines`."""
+    length = static(node.static_shape)[-1]
+    return [("float64", SIDES * (length + -length % SIDES))] if _side_by_side(node) else _two_lines(node)
+
+
+@routine(Sort, _memory_of_sort)
 def _sort(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    (x,), (result, keys, other) = sources, targets
+    (x,), (result, *memory) = sources, targets
     *lines, length = x.view.shape
+    if _side_by_side(node):
+        rows, size = b.const(i64, math.prod(lines)), b.const(i64, length)
+        special = b.call("consilience_routine_sort_rows", i64, x.pointer, result.pointer, memory[0].pointer, rows, size)
+        with b.if_(b.cmp("ne", special, b.const(i64, 0))):
+            b.call("consilience_routine_put_rows_right", None, x.pointer, result.pointer, rows, size)
+        return
+    keys, other = memory
     dtype, count = node.inputs[0].dtype, b.const(i64, length)
     with b.for_(0, math.prod(lines)) as line:
         start = b.mul(line, count)

@@ -9,6 +9,7 @@ import numpy as np
 
 from consilience.ir import FLOATS, Node, constant
 from consilience.lower.primitives import SelectedElements, SelectedRun
+from consilience.lower.views import static
 from consilience.ops import ArgReduce, ArgSort, Index, Reduce, SearchSorted, Sort, apply, cast
 from consilience.ops.index import FULL, At, Gather, SliceIndex
 from consilience.ops.shape import reshape, squeeze, transpose
@@ -56,28 +57,47 @@ def _first_in_order(x: Node) -> Node:
     return apply("where", Node(Reduce("all", axis), missing), constant(np.nan, x.dtype), least)
 
 
+def _sorted(node: Node) -> tuple[Node, range] | None:
+    """What a node has sorted along the last axis, and which places in that order it takes."""
+    taken = SliceIndex()
+    if isinstance(node.op, Index) and node.op.specification:
+        *lead, last = node.op.specification
+        if not isinstance(last, SliceIndex) or not last.static or any(entry != FULL for entry in lead):
+            return None
+        node, taken = node.inputs[0], last
+    if not isinstance(node.op, Sort) or node.op.axis != node.ndim - 1:
+        return None
+    return node.inputs[0], taken.range(static(node.static_shape)[-1])
+
+
 def _selected(node: Node, op: Index) -> Node:
     """Few places of a sorted last axis are found without sorting."""
     source, *arrays = node.inputs
-    if not isinstance(source.op, Sort) or source.op.axis != source.ndim - 1:
+    found = _sorted(source)
+    if found is None:
         return node
     *lead, last = op.specification
     if any(isinstance(entry, Gather) for entry in lead):
         return node
-    x = source.inputs[0]
+    x, places = found
+    length = static(x.static_shape)[-1]
     if any(entry != FULL for entry in lead):
         x = Node(Index((*lead, FULL)), x)
-    if isinstance(last, At) and last.position == 0 and x.dtype != "bool" and source.static_shape[-1] != 0:
-        return _first_in_order(x)
+    axis = x.ndim - 1
     if isinstance(last, At):
-        positions = constant([last.position], "int64")
-        return squeeze(Node(SelectedElements(), x, positions), -1)
-    length = source.static_shape[-1]
-    if isinstance(last, SliceIndex) and last.static and isinstance(length, int):
-        taken = range(length)[slice(last.start, last.stop, last.step)]
-        if taken.step == 1 and 0 < SHARE * len(taken) <= length:
-            return Node(SelectedRun(taken.start, len(taken)), x)
-    if isinstance(last, Gather) and arrays[0].ndim <= 1 and arrays[0].tensor_type.size in range(1, FEW_PLACES + 1):
-        found = Node(SelectedElements(), x, reshape(arrays[0], (-1,)))
-        return reshape(found, node.static_shape)
+        inside = -len(places) <= last.position < len(places)
+        place = places[last.position] if inside else last.position
+        if inside and place in (0, length - 1) and x.dtype != "bool":
+            # NaN comes last, and is the greatest of a line.
+            return _first_in_order(x) if place == 0 else Node(Reduce("max", (axis,)), x)
+        return squeeze(Node(SelectedElements(), x, constant([place], "int64")), -1)
+    if isinstance(last, SliceIndex) and last.static:
+        taken = places[last.bounds()]
+        if taken.step in (1, -1) and 0 < SHARE * len(taken) <= length:
+            run = Node(SelectedRun(min(taken), len(taken)), x)
+            return run if taken.step == 1 else run[(*(slice(None),) * axis, slice(None, None, -1))]
+    few = isinstance(last, Gather) and arrays[0].ndim <= 1 and arrays[0].tensor_type.size in range(1, FEW_PLACES + 1)
+    if few and len(places) == length and places.step == 1:
+        chosen = Node(SelectedElements(), x, reshape(arrays[0], (-1,)))
+        return reshape(chosen, node.static_shape)
     return node

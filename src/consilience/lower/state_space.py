@@ -29,7 +29,7 @@ def _lengths(node: Node) -> tuple[int, int, int, int]:
 def _space_memory(node: Node) -> dict[str, int]:
     """Arrays of numbers that the filter works in."""
     _, p, n, m = _lengths(node)
-    matrices = dict.fromkeys(("P", "Pi", "A", "B", "old"), n * m)
+    matrices = dict.fromkeys(("P", "Pi", "A", "B", "old", "noise"), n * m)
     return matrices | dict.fromkeys(("a", "M", "Mi"), m) | {"values": n * n, "z_values": p * n}
 
 
@@ -47,7 +47,7 @@ def _slopes_memory(node: Node) -> dict[str, int]:
     again = op.diffuse or op.by_Z or op.columns != ()
     made = {"made": BLOCK * n * m, "inner": p * n * m} if again else {}
     free = {"made_free": BLOCK * n * m, "inner_free": p * n * m} if op.diffuse else {}
-    matrices = dict.fromkeys(("G", "Gi", "old", "outer", "second", "of_T"), n * m)
+    matrices = dict.fromkeys(("G", "Gi", "old", "outer", "second", "of_T", "of_Q"), n * m)
     vectors = dict.fromkeys(("r", "diffuse_r", "w", "M", "Mi"), m)
     return (
         matrices

@@ -251,6 +251,12 @@ def in_order_of(dims: Sequence[str | None], value: Any) -> Any:
 # ---- slots
 
 
+def no_such_data(name: str, there: Mapping[str, object]) -> KeyError:
+    """The error for data by a name that a model does not have."""
+    said = f"it has {', '.join(there)}" if there else f"`pm.Data({name!r}, values)` inside the model declares them"
+    return KeyError(f"the model has no data `{name}`; {said}.")
+
+
 def data_slot(name: str, array: Array, shape: Sequence[int | Dimension | None]) -> Node:
     """A shared slot that holds the data in the default context."""
     slot = shared_slot(array.dtype.name, shape, name)

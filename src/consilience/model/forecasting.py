@@ -15,21 +15,21 @@ import numpy.typing as npt
 from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import realised_with
 from consilience.distributions.partly_observed import ObservedElements
-from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of
-from consilience.distributions.shapes import broadcast
+from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, random_variables
 from consilience.errors import ConsilienceError, ModelError
 from consilience.ir import Dim, Node, Op, Shared, TensorType, constant, rebuild, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.dimension import Atom
 from consilience.ir.lengths import replaced, with_lengths
 from consilience.ir.side_tables import describe, without_sources
+from consilience.model.missing import unparted
 from consilience.model.observation import slot_values
 from consilience.model.predictive import compiled_draws, stream_of_draws, with_seeds
 from consilience.model.programs import values_of_draws
 from consilience.model.variables import FreeVariable, ModelVariables, ObservedVariable
-from consilience.ops.elementwise import cast
-from consilience.ops.index import At, Index, NewAxis
-from consilience.ops.reduce import Reduce, Softmax
+from consilience.ops.elementwise import apply, cast
+from consilience.ops.index import At, Index, NewAxis, getitem
+from consilience.ops.reduce import Reduce, Softmax, reduce
 from consilience.ops.shape import BroadcastTo, concatenate, moveaxis
 from consilience.record import Record, replace
 
@@ -71,7 +71,7 @@ def time_axis(model: ModelVariables, name: str, horizon: Horizon, lengths: Lengt
     following = [axis for axis, length in enumerate(node.static_shape) if horizon.lies_along(length)]
     if following:
         return following[0]
-    observed = any(v.node is node for v in model.observed)
+    observed = name in with_gaps(model) or any(v.node is node for v in model.observed)
     return shape.index(horizon.past) if observed and horizon.past in shape else None
 
 
@@ -100,10 +100,19 @@ def whole_name(name: str) -> str:
     return name.removesuffix("_observed")
 
 
+def with_gaps(model: ModelVariables) -> dict[str, ObservedVariable]:
+    """Variables of which some elements have no data, by the name of all elements, and those with data."""
+    return {
+        whole_name(v.name): v
+        for v in model.observed
+        if v.name.endswith("_observed") and f"{whole_name(v.name)}_unobserved" in model.named
+    }
+
+
 def observed_names(model: ModelVariables) -> list[str]:
     """Observed variables; of one with gaps the name of all its elements."""
-    gaps = {v.name for v in model.observed if isinstance(distribution_of(v.node), ObservedElements)}
-    return [whole_name(v.name) if v.name in gaps else v.name for v in model.observed]
+    gaps = {v.name: name for name, v in with_gaps(model).items()}
+    return [gaps.get(v.name, v.name) for v in model.observed]
 
 
 def forecast(
@@ -129,11 +138,19 @@ def forecast(
         beyond = _Beyond(model, horizon, leaves, whole, lengths)
         outputs = beyond.of(names)
         seeds, stream = stream_of_draws()
-        drawn = realised_with(outputs, stream)
+        drawn = realised_with([*outputs, *beyond.kept.values()], stream)
         compiled = compiled_draws([*seeds, *leaves.values()], drawn, slots, lengths)
     arrays = [np.ascontiguousarray(given[n], dtype=model.named[n].dtype) for n in fixed]
     results, _ = values_of_draws(compiled.bind(values), with_seeds(seed, count, arrays), count, list(names), model)
-    return dict(zip(names, results, strict=True))
+    for what, held in zip(beyond.kept, results[len(names) :], strict=True):
+        if not held.all():
+            raise ModelError(
+                f"{what} cannot be computed for later times: its values so far would change with them. Something in it "
+                "depends on all times at once or on how many there are, as a reversal, a sort, a product over time, or "
+                "a share of the length does. Make what the data so far tell numbers: compute them before the model, or "
+                "as a `pm.Data` that has no later values."
+            )
+    return dict(zip(names, results, strict=False))
 
 
 class _Beyond:
@@ -155,15 +172,13 @@ class _Beyond:
         self.names = {node: name for name, node in model.named.items()}
         self.observed = {v.node: v for v in model.observed}
         self.series = series_of(model)
-        self.with_gaps = {
-            model.named[whole_name(v.name)]: v.node
-            for v in model.observed
-            if isinstance(distribution_of(v.node), ObservedElements)
-        }
+        self.with_gaps = {model.named[name]: v.node for name, v in with_gaps(model).items()}
         self.lengthened: dict[Atom, Dim] = dict.fromkeys(horizon.symbols, horizon.past + horizon.periods)
         # Values of the past alone, and of the whole time.
         self.before: dict[Node, Node] = {}
         self.made: dict[Node, Node] = dict(later)
+        # What is told of in messages -> whether its values so far stay the same.
+        self.kept: dict[str, Node] = {}
 
     def of(self, names: Sequence[str]) -> list[Node]:
         """The values of named variables at the times of the forecast."""
@@ -174,6 +189,7 @@ class _Beyond:
             for inner in topological([node]):
                 self._make(inner)
             whole = self.made[node]
+            self._keep(f"`{name}`", [self.before[node]], [whole])
             known = self._known(whole.static_shape)
             if axis is None:
                 moved = [i for i, n in enumerate(known) if n == self.horizon.past + self.horizon.periods]
@@ -183,6 +199,12 @@ class _Beyond:
                         f"`dims={self.horizon.dim or 'time'!r}`, and name it in `var_names` if it is to be forecast."
                     )
                 (axis,) = moved
+            elif known[axis] != self.horizon.past + self.horizon.periods:
+                raise ModelError(
+                    f"`{name}` has {known[axis]} times where the forecast has {self.horizon.past} and "
+                    f"{self.horizon.periods} more: make the numbers along time that it follows from `pm.Data`, all of "
+                    "them with as many times, and give the later ones in `exog`."
+                )
             found.append(moveaxis(moveaxis(whole, axis, 0)[self.horizon.past :], 0, axis))
         return found
 
@@ -210,16 +232,18 @@ class _Beyond:
             axis = time_axis(self.model, name, self.horizon, self.lengths)
             if axis is not None:
                 return self._continued(node, whole, axis)
+        if whole is not node:
+            return self._with_gaps(str(name), node, whole)
         if name is None or not isinstance(node.op, RandomVariable):
-            op = replaced(node.op, self.lengthened, lambda results: with_lengths(results, self.lengthened))
+            op = self._longer(node.op)
             return node if inputs == node.inputs and op is node.op else self._carried(node, op, inputs)
-        if whole is not node or isinstance(distribution_of(node), ObservedElements):
+        if node in self.with_gaps.values():
             return self.before[node]
         axis = time_axis(self.model, name, self.horizon, self.lengths)
         known = self.before[node]
         if axis is None:
-            if name in self.leaves:
-                return self.leaves[name]
+            if name in self.leaves or node in self.observed:
+                return known
             return self._drawn(name, node, inputs, None)
         if axis >= node.ndim - distribution_of(node).event_rank:
             raise ModelError(
@@ -228,21 +252,49 @@ class _Beyond:
                 "Gaussian processes at places that are `pm.Data`; for others declare the later times as a variable of "
                 "the model."
             )
-        whole = self._drawn(name, node, inputs, axis)
+        return self._later(known, self._drawn(name, node, inputs, axis), axis)
+
+    def _later(self, known: Node, whole: Node, axis: int) -> Node:
+        """Values of the past, and those behind it of a variable for the whole time."""
         return _joined(known, moveaxis(moveaxis(whole, axis, 0)[self.horizon.past :], 0, axis), axis)
+
+    def _with_gaps(self, name: str, node: Node, there: Node) -> Node:
+        """A variable of independent elements, some of which have no data."""
+        axis = time_axis(self.model, name, self.horizon, self.lengths)
+        if axis is None:
+            return self.before[node]
+        whole = None if isinstance(distribution_of(there), ObservedElements) else unparted(there)
+        if whole is None:
+            raise ModelError(
+                f"`{name}` has missing values, and {there.op!r} does not tell how it goes on from them: leave out the "
+                "times without data, and give the later times as the values of `pm.Data`."
+            )
+        operands = (self.made.get(n, n) for n in whole.inputs)
+        op = whole.op
+        assert isinstance(op, RandomVariable)
+        longer = Node(replace(op, shape=node.static_shape), *whole.inputs)
+        return self._later(self.before[node], self._drawn(name, longer, tuple(operands), axis), axis)
+
+    def _longer(self, op: Op) -> Op:
+        """An op whose symbolic lengths along time are those of the whole time."""
+        made: Op = replaced(op, self.lengthened, lambda results: with_lengths(results, self.lengthened))
+        return made
 
     def _continued(self, node: Node, rv: Node, axis: int) -> Node:
         """A series, and its values at later times."""
         key, *operands = rv.inputs
-        own, then = (distribution_of(Node(rv.op, key, *(at[n] for n in operands))) for at in (self.before, self.made))
+        longer = self._longer(rv.op)
+        own = distribution_of(Node(rv.op, key, *(self.before[n] for n in operands)))
+        then = distribution_of(Node(longer, key, *(self.made[n] for n in operands)))
         if isinstance(own, ObservedElements) and isinstance(then, ObservedElements):
             own, then = distribution_of(own.of), distribution_of(then.of)
+        self._keep(f"what `{self.names[node]}` depends on", own.along_time(), then.along_time())
         known = self.before[node]
         return _joined(known, own.continued(known, then, self.horizon.periods), axis)
 
     def _drawn(self, name: str, node: Node, inputs: tuple[Node, ...], axis: int | None) -> Node:
         """An independent variable for the whole time."""
-        op = node.op
+        op = self._longer(node.op)
         assert isinstance(op, RandomVariable)
         if not op.distribution.can_draw():
             raise ModelError(f"`{name}` cannot be drawn for later times: {op!r} has no random generator.")
@@ -250,15 +302,39 @@ class _Beyond:
         shape = list(self._known(op.shape))
         if axis is not None:
             shape[axis] = self.horizon.past + self.horizon.periods
-        wanted = self._known(broadcast(bound.batch_shapes(), f"`{name}`"))
         own = batch_part(tuple(shape), bound)
-        for one, other in zip(reversed(wanted), reversed(own), strict=False):
-            if isinstance(one, int) and isinstance(other, int) and one not in (1, other):
-                raise ModelError(
-                    f"`{name}` has {other} elements in the whole time, and its parameters have {one}: make the numbers "
-                    'they follow from `pm.Data`, and give the later ones, `exog={"name": values}`.'
-                )
+        for wanted in map(self._known, bound.batch_shapes()):
+            for one, other in zip(reversed(wanted), reversed(own), strict=False):
+                if isinstance(one, int) and isinstance(other, int) and one not in (1, other):
+                    raise ModelError(
+                        f"`{name}` has {other} elements in the whole time, and its parameters have {one}: make the "
+                        'numbers they follow from `pm.Data`, and give the later ones, `exog={"name": values}`.'
+                    )
+        self._keep(f"what `{name}` depends on", [self.before.get(n, n) for n in node.inputs[1:]], inputs[1:])
         return Node(replace(op, shape=tuple(shape)), *inputs)
+
+    def _keep(self, what: str, before: Sequence[Node], after: Sequence[Node]) -> None:
+        """Demand that expressions for the whole time have the values so far that they have without later times."""
+        for one, other in zip(before, after, strict=True):
+            if one is other or not isinstance(one.type, TensorType) or one.dtype == "key":
+                continue
+            if isinstance(one.op, RandomVariable) and isinstance(other.op, RandomVariable):
+                self._keep(what, one.inputs[1:], other.inputs[1:])
+            elif not random_variables([one]):
+                same = self._same(one, other)
+                self.kept[what] = apply("logical_and", self.kept[what], same) if what in self.kept else same
+
+    def _same(self, before: Node, after: Node) -> Node:
+        lengths = self._known(before.static_shape)
+        one = before
+        other = getitem(after, tuple(slice(0, n) if isinstance(n, int) else slice(None) for n in lengths))
+        if one.dtype == "bool":
+            return reduce("all", apply("eq", one, other))
+        one, other = (cast(n, "float64") for n in (one, other))
+        size = reduce("sum", apply("abs", apply("where", apply("isfinite", one), one, 0.0))) / dims.product(lengths)
+        near = apply("le", apply("abs", one - other), (1e-5 if before.dtype == "float32" else 1e-9) * size)
+        unknown = apply("logical_and", apply("isnan", one), apply("isnan", other))
+        return reduce("all", apply("logical_or", apply("logical_or", apply("eq", one, other), near), unknown))
 
     def _check_data(self, node: Node, name: str | None) -> None:
         """Refuse data along time of which the later ones are not given, unless they are what is forecast."""

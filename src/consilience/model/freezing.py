@@ -8,7 +8,7 @@ from consilience.ir import Node, TensorType, constant, topological
 from consilience.ir import dimension as dimensions
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt
-from consilience.model.data import data_slot
+from consilience.model.data import data_slot, no_such_data
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
 
@@ -39,7 +39,7 @@ def freeze_dims_and_data(model: Model, dims: Sequence[str] | None = None, data: 
     chosen = [name for name in model.data if data is None or name in data]
     for name in data or ():
         if name not in model.data:
-            raise KeyError(f"the model has no data `{name}`; it has {', '.join(model.data) or 'none'}.")
+            raise no_such_data(name, model.data)
     fixed = known if dims is None else list(dims)
     slots, values, _, lengths = slot_values(model)
     present = dict(zip(slots, values, strict=True))

@@ -86,6 +86,7 @@ def naming(absent: Mapping[str, str]) -> Callable[[_F], _F]:
 
     def decorate(function: _F) -> _F:
         own = own_arguments(function)
+        spoken = tuple(name for name in own if name != "self")
 
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:
@@ -95,7 +96,7 @@ def naming(absent: Mapping[str, str]) -> Callable[[_F], _F]:
                 given = {name: value for name, value in keywords.items() if name not in own}
                 for name in absent.keys() & given.keys():
                     raise TypeError(f"`{title}` has no argument `{name}`: {absent[name]}")
-                take(title, given, {}, own[1:] if made else own)
+                take(title, given, {}, spoken)
             return function(*arguments, **keywords)
 
         return cast(_F, call)

@@ -68,7 +68,8 @@ def collapse(model: Model, rvs_to_collapse: str | Node | Sequence[str | Node]) -
       fields whose neighbours alone act on each other, as far as the pattern does not depend on `pm.Data`.
     - Linear in sufficient statistics, each element on its own: Gamma rates of Poisson counts, of exponential and of
       Gamma times, also censored ones; Beta probabilities of Bernoulli, binomial and geometric counts; inverse Gamma
-      variances and Gamma precisions of normal data; Dirichlet shares of categories.
+      variances and Gamma precisions of normal data, also those that scale a whole covariance (`cov=v * K`); Dirichlet
+      shares of categories; Wishart precision and inverse Wishart covariance matrices of normal rows.
 
     `pm.recover_marginals` draws the variables afterwards.
 
@@ -128,7 +129,7 @@ def why_not_integrated(variable: FreeVariable) -> str:
     if not real and family_of(support_of(variable.node)) is None:
         return (
             "has a support over which no integral is known; only variables on the real line, positive ones, "
-            "probabilities and shares"
+            "probabilities, shares and positive definite matrices"
         )
     return ""
 

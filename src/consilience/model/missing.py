@@ -15,7 +15,7 @@ from consilience.errors import ModelError
 from consilience.ir import Node, Shape, ShapeConstraint, constant
 from consilience.model.data import Mask
 from consilience.ops.assertion import require
-from consilience.ops.index import getitem
+from consilience.ops.index import Index, getitem
 
 
 def parts(name: str, rv: Node, mask: Mask) -> tuple[Node, Node, Mask]:
@@ -78,6 +78,23 @@ def _picked(value: Node, last: int, lengths: Shape, places: tuple[npt.NDArray[np
     ends = zip(value.static_shape[:rank], lengths[len(lengths) - rank :], places[len(places) - rank :], strict=True)
     index = tuple(0 if length == 1 and full != 1 else constant(place) for length, full, place in ends)
     return getitem(value, index)
+
+
+def unparted(there: Node) -> Node | None:
+    """The variable of all elements, of which `parts` made that of those with data; None where it does not tell them."""
+    bound = distribution_of(there)
+    values = []
+    for value, rank in zip(bound.values, bound.event_ranks(), strict=True):
+        if isinstance(value.op, Index) and value.inputs[1:]:
+            value = value.inputs[0]
+        elif value.ndim > rank:
+            return None
+        values.append(value)
+    components = [[unparted(node) for node in group] for group in bound.components]
+    known = [[node for node in group if node is not None] for group in components]
+    if known != components or type(bound).batch_shapes is not Distribution.batch_shapes:
+        return None
+    return type(bound).variable(values, None, None, bound.settings, known)
 
 
 def fixed(node: Node, rv: Node, mask: Mask) -> Node:

@@ -20,7 +20,7 @@ from consilience.ir import Node, constant
 from consilience.ir.arithmetic import like, plain
 from consilience.model import model_graph, printing
 from consilience.model.coordinates import Labels
-from consilience.model.data import in_order_of, labelled_axes, sparse_slots
+from consilience.model.data import in_order_of, labelled_axes, no_such_data, sparse_slots
 from consilience.model.functions import ModelFunctions
 from consilience.model.keywords import naming
 from consilience.model.log_density import ModelDensity, model_density
@@ -234,7 +234,7 @@ class Model(ModelFunctions):
         for full in (name, self.name_for(name)):
             if full in self.data:
                 return contexts.DEFAULT.get(self.data[full])
-        raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
+        raise no_such_data(name, self.data)
 
     def set_initval(self, rv_var: Node | str, initval: Any) -> None:
         """Give a free variable another starting value."""

@@ -229,7 +229,10 @@ def operations(model: Model) -> float:
 
 
 def suited(model: Model, draws: Mapping[str, Any]) -> Transported | None:
-    """For `transport`, what suits draws (draw, …) of all free variables; None where there is no block of a fit size."""
+    """For `transport`, what suits draws (draw, …) of all free variables; None where there is no block of a fit size.
+
+    Returns: What `referred` does, and the form of the factor, by the names of its fields.
+    """
     names = transportable(model)
     if not names:
         return None
@@ -240,7 +243,8 @@ def suited(model: Model, draws: Mapping[str, Any]) -> Transported | None:
     except ConsilienceError:
         return None
     size = sum(_size(model.named[name]) for name in names)
-    return {**chosen, "kind": own.kind} if own.joined >= TOGETHER or size >= ALONE else None
+    form = {"kind": own.form.kind, "sparse": own.form.sparse, "sums": own.form.sums}
+    return {**chosen, **form} if own.joined >= TOGETHER or size >= ALONE else None
 
 
 __all__ = ["operations", "referred", "suited", "transport", "transportable"]

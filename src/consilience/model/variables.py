@@ -41,6 +41,7 @@ from consilience.model.data import (
     given_data,
     in_order_of,
     initial_numbers,
+    no_such_data,
     with_sparse_parts,
 )
 from consilience.ops.assertion import Assume
@@ -543,7 +544,7 @@ class ModelVariables(metaclass=context.Declaring):
         for name, value in known.items():
             full = name if name in self.data else self.name_for(name)
             if full not in self.data:
-                raise KeyError(f"the model has no data `{name}`; it has {', '.join(self.data) or 'none'}.")
+                raise no_such_data(name, self.data)
             if full in self.frozen:
                 raise ModelError(
                     f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."

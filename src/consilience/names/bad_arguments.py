@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import inspect
 import numbers
 import operator
@@ -71,7 +72,7 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
         signature = inspect.signature(thing)
         parameters, given = signature.parameters, signature.bind(*arguments, **keywords).arguments
     except TypeError as refused:  # names and numbers of arguments: Python's own words
-        return error if deliberate else ArgumentError(f"`{title}`: {refused}.")
+        return error if deliberate else ArgumentError(f"`{title}`: {refused}{_nearest(thing, keywords)}")
     except ValueError:
         return error
     what = str(error.args[0]) if error.args else type(error).__name__
@@ -96,10 +97,22 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
             unsure.append(name)
     if deliberate:
         return _with_words(error, f"`{next(iter(given))}` of `{title}`: " if len(given) == 1 else f"`{title}`: ")
-    named = unsure or list(given)
-    told = ", ".join(f"`{name}` = {short(given[name])}" for name in named[:6])
+    several = {
+        n for n in given if parameters[n].kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    }
+    if keywords:  # those that have names of the user's
+        given = {name: value for name, value in given.items() if name not in several} | dict(keywords)
+    told = ", ".join(f"`{name}` = {short(given[name])}" for name in (unsure or list(given))[:6])
     what = re.sub(r"\s+", " ", what)[:300]
     return ArgumentError(f"`{title}` cannot be computed with {told}: {type(error).__name__}: {what}")
+
+
+def _nearest(thing: Any, keywords: Mapping[str, Any]) -> str:
+    """What to say of the first keyword that a function does not have."""
+    known = inspect.signature(thing).parameters
+    wrong = next((name for name in keywords if name not in known), None)
+    near = difflib.get_close_matches(wrong, known, n=1) if wrong is not None else []
+    return f"; did you mean `{near[0]}`?" if near else f"; its arguments are {', '.join(known)}." if wrong else "."
 
 
 def _with_words(error: Exception, words: str) -> Exception:

@@ -6,6 +6,7 @@ today's PyMC that are missing here (`absent`).
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Final
 
@@ -152,13 +153,23 @@ _SENTENCES: Final = {
     for place, groups in _TABLES.items()
 }
 
-_OF_ALL: Final = ("dims", "initval", "observed", "shape", "size")  # what every distribution takes besides
+# What every distribution takes besides.
+_OF_ALL: Final = ("dims", "initval", "observed", "shape", "size", "total_size", "transform")
 
 # Parameters of distributions, with the word of today.
 PARAMETERS: Final = {
     "sd": "sigma", "std": "sigma", "testval": "initval", "test_value": "initval", "start": "initval", "Tau": "tau",
     "covariance": "cov", "init": "init_dist", "distribution": "dist", "comp_dist": "comp_dists", "dim": "dims",
     "observations": "observed",
+}  # fmt: skip
+
+# Those of SciPy, NumPyro and Stan, with what they may be here: the first that a distribution has.
+_ELSEWHERE: Final = {
+    "loc": "mu", "location": "mu", "scale": "sigma b", "stddev": "sigma", "std_dev": "sigma", "precision": "tau",
+    "rate": "lam beta mu", "lambda_": "lam", "probs": "p", "prob": "p", "logits": "logit_p", "total_count": "n",
+    "trials": "n", "df": "nu", "concentration": "alpha a kappa", "covariance_matrix": "cov", "scale_tril": "chol",
+    "data": "observed", "obs": "observed", "value": "observed", "low": "lower", "high": "upper", "min": "lower",
+    "max": "upper",
 }  # fmt: skip
 
 
@@ -168,6 +179,12 @@ def today(place: str, name: str) -> str | None:
 
 
 def parameter(name: str, accepted: Sequence[str]) -> str:
-    """What to say behind the name of a parameter that a distribution does not have: the word of today, if any."""
-    word = PARAMETERS.get(name)
-    return f": in today's PyMC it is `{word}`" if word in (*accepted, *_OF_ALL) else ""
+    """What to say behind the name of a parameter that a distribution does not have: the word that may be meant."""
+    known = (*accepted, *_OF_ALL)
+    if (word := PARAMETERS.get(name)) in known:
+        return f": in today's PyMC it is `{word}`"
+    if (words := _ELSEWHERE.get(name)) is not None:
+        near = [word for word in words.split() if word in known]
+    else:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f" (did you mean `{near[0]}`?)" if near else ""

@@ -53,6 +53,10 @@ ROWS: Final = {
     "consider_constant": ("Nodes", "Expressions that count as constants."),
     "cost": ("TensorVariable", "Scalar expression to differentiate."),
     "csm": ("object", "A sparse matrix."),
+    "data (series)": (
+        "array_like",
+        "The series, shape (..., times, p), NaN where it is missing; by default what was observed.",
+    ),
     "dim": ("str or sequence of str", "Name or names of the dims to work along; None for all that apply."),
     "dims": ("str or iterable of str", "Names of the axes; their lengths come from the model's coords."),
     "disconnected_inputs": ("str", '"raise", "warn" or "ignore" where the result does not depend on a variable.'),
@@ -101,6 +105,10 @@ ROWS: Final = {
     "s": ("sequence of int", "Lengths of the transformed axes; cut or padded with zeros."),
     "sample_dims": ("sequence of str", 'Axes of the draws; ("chain", "draw") by default.'),
     "sequences": ("object", "Tensors that the loop runs along, by their first axis."),
+    "series": (
+        "TensorVariable",
+        "A `pm.LinearGaussianStateSpace` of the enclosing `with` block; also what `build_statespace_graph` returned.",
+    ),
     "shape": ("int or sequence of int", "Lengths of the axes."),
     "start": ("mapping", "Starting values by name; the model's starting point by default."),
     "start_sigma": ("mapping", "Standard deviations to begin with by name."),

@@ -348,6 +348,11 @@ def _tensor_index(item: Any) -> Any:
         return as_tensor(np.asarray(item))
     if isinstance(item, int | np.integer):
         return int(item)
+    if isinstance(item, str):
+        raise DtypeError(
+            f"an expression is indexed by position, got the label {item!r}; `x[labels.index({item!r})]` takes the "
+            "element at its position in a list of labels."
+        )
     node = as_tensor(item)
     known = constant_value(node)
     if node.dtype == "float64" and known is not None and known.size == 0:

@@ -40,7 +40,7 @@ class Bounds(Record):
     """Closed interval that holds every element which is not NaN, with what else is known of all elements.
 
     `nonzero`: 0 is excluded. `finite`: a real number, neither infinite nor NaN. `not_nan`: never NaN. `whole`: an
-    integer (or infinite).
+    integer (or infinite). `unsigned`: a 0 is +0.
     """
 
     low: float = -INF
@@ -49,6 +49,7 @@ class Bounds(Record):
     finite: bool = False
     not_nan: bool = False
     whole: bool = False
+    unsigned: bool = False
 
     def and_also(self, other: Bounds) -> Bounds:
         """Both descriptions hold."""
@@ -59,6 +60,7 @@ class Bounds(Record):
             self.finite or other.finite,
             self.not_nan or other.not_nan or self.finite or other.finite,
             self.whole or other.whole,
+            self.unsigned or other.unsigned,
         )
 
     def or_else(self, other: Bounds) -> Bounds:
@@ -70,7 +72,13 @@ class Bounds(Record):
             self.finite and other.finite,
             self.not_nan and other.not_nan,
             self.whole and other.whole,
+            self.without_minus_zero and other.without_minus_zero,
         )
+
+    @property
+    def without_minus_zero(self) -> bool:
+        """-0 is excluded."""
+        return self.unsigned or self.without_zero
 
     @property
     def without_zero(self) -> bool:
@@ -79,7 +87,7 @@ class Bounds(Record):
 
 
 UNKNOWN = Bounds()
-TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True)
+TRUTH = Bounds(0.0, 1.0, finite=True, not_nan=True, whole=True, unsigned=True)
 Transfer = Callable[..., Bounds]
 
 _of_constants: weakref.WeakKeyDictionary[Node, Bounds] = weakref.WeakKeyDictionary()
@@ -138,7 +146,7 @@ def _of_dtype(found: Bounds, dtype: str, same: bool) -> Bounds:
     return found.and_also(_INTEGER)
 
 
-_INTEGER = Bounds(finite=True, not_nan=True, whole=True)
+_INTEGER = Bounds(finite=True, not_nan=True, whole=True, unsigned=True)
 
 
 def _constant(node: Node) -> Bounds:
@@ -157,7 +165,7 @@ def array_bounds(array: npt.NDArray[Any]) -> Bounds:
         return UNKNOWN
     if array.dtype.kind in "biu":
         low, high = float(array.min()), float(array.max())
-        return Bounds(low, high, bool(array.all()), True, True, True)
+        return Bounds(low, high, bool(array.all()), True, True, True, True)
     nan = bool(np.isnan(array).any())
     real = array[~np.isnan(array)] if nan else array
     if real.size == 0:
@@ -169,6 +177,7 @@ def array_bounds(array: npt.NDArray[Any]) -> Bounds:
         not nan and bool(np.isfinite(array).all()),
         not nan,
         not nan and bool((np.trunc(array) == array).all()),
+        not (np.signbit(real) & (real == 0)).any(),
     )
 
 
@@ -195,6 +204,7 @@ def _reduce(op: Reduce, operand: Node, x: Bounds) -> Bounds:
             x.finite,
             x.finite or (x.not_nan and one_sign),
             x.whole,
+            x.without_minus_zero,
         )
     if op.kind == "prod":
         return Bounds(0.0 if x.low >= 0 else -INF, INF, x.without_zero, x.finite, x.finite, x.whole)
@@ -215,6 +225,7 @@ def _sum(*inputs: Bounds) -> Bounds:
         finite,
         finite or (same_sign and all(b.not_nan for b in inputs)) or _one_infinite(inputs),
         all(b.whole for b in inputs),
+        any(b.without_minus_zero for b in inputs),  # the sum of zeros is -0 where all of them are
     )
 
 
@@ -252,6 +263,7 @@ def _product(*inputs: Bounds) -> Bounds:
         finite,
         finite or (nonzero and all(b.not_nan for b in inputs)),
         all(b.whole for b in inputs) and finite,
+        all(b.low >= 0 and b.without_minus_zero for b in inputs),
     )
 
 
@@ -286,12 +298,13 @@ def _square(x: Bounds) -> Bounds:
         x.finite,
         x.not_nan,
         x.whole,
+        True,
     )
 
 
 def _absolute(x: Bounds) -> Bounds:
     low = x.low if x.low >= 0 else -x.high if x.high <= 0 else 0.0
-    return Bounds(low, max(abs(x.low), abs(x.high)), x.without_zero, x.finite, x.not_nan, x.whole)
+    return Bounds(low, max(abs(x.low), abs(x.high)), x.without_zero, x.finite, x.not_nan, x.whole, True)
 
 
 def _sign(x: Bounds) -> Bounds:

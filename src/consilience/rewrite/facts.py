@@ -123,6 +123,10 @@ class Facts:
         b = self.bounds(x)
         return True if b.nonzero or b.low > 0 or b.high < 0 else False if b.low == b.high == 0 else None
 
+    def minus_zero(self, x: Node) -> bool | None:
+        """An element of x is -0."""
+        return False if self.bounds(x).without_minus_zero else None
+
     def finite(self, x: Node) -> bool | None:
         """x is a real number: neither infinite nor NaN."""
         return True if self.bounds(x).finite else None

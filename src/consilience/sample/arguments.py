@@ -58,6 +58,14 @@ SAME: Final[Mapping[str, str]] = {
     "max_tree_depth": "max_treedepth", "target_acceptance": "target_accept",
 }  # fmt: skip
 
+# Stan's and NumPyro's.
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "iter": "draws", "iterations": "draws", "iter_sampling": "draws", "num_samples": "draws", "n_samples": "draws",
+    "n_draws": "draws", "iter_warmup": "tune", "num_warmup": "tune", "n_warmup": "tune", "warmup": "tune",
+    "burn_in": "tune", "burnin": "tune", "num_chains": "chains", "parallel_chains": "cores",
+    "adapt_delta": "target_accept", "max_depth": "max_treedepth", "init_params": "initvals",
+}  # fmt: skip
+
 
 def one_of(name: str, value: Any, known: Sequence[object]) -> None:
     """SamplingError, naming the argument, unless the value is among those that are known."""
@@ -120,7 +128,8 @@ def check_keywords(
         del rest["n_init"]
     absent = {**ABSENT, **{old: f"it is `{new}=`." for old, new in SAME.items()}}
     accepted = (*own_arguments(function), *besides)
-    take(function.__name__, rest, IGNORED, accepted, absent, spelled)
+    elsewhere = {word: own for word, own in ELSEWHERE.items() if own in accepted}
+    take(function.__name__, rest, IGNORED, accepted, absent, elsewhere | dict(spelled or {}))
 
 
 def nuts_settings(

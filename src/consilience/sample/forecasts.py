@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime as dt
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from consilience.distributions.seeds import seed_from
 from consilience.errors import ModelError
 from consilience.ir import dimension
 from consilience.ir.side_tables import name_of
-from consilience.model.forecasting import Horizon, axis_of, observed_names, series_of
+from consilience.model.forecasting import Horizon, axis_of, observed_names, series_of, time_axis
 from consilience.model.forecasting import forecast as draws_of_forecast
 from consilience.model.model import Model, modelcontext
 from consilience.model.observation import slot_values
@@ -47,7 +49,7 @@ def forecast(
 
     result (DataTree): A result of `pm.sample`, a data set of draws or a dictionary of arrays (chain, draw, …).
     periods: Number of periods >= 1.
-    var_names: Variables and deterministics to return; by default the observed ones.
+    var_names: Variables and deterministics to return; by default the observed ones along time.
     exog (mapping of str to array_like): For each `pm.Data` along time its values in the forecast periods, time first:
         an array (periods, …).
     coords (mapping of str to sequence): Labels of the periods by the name of the dimension of time. By default dates
@@ -79,13 +81,17 @@ def forecast(
             "the model has no observed variables, so there is nothing to forecast; name some: `var_names`."
         )
     lengths = slot_values(owner)[3]
-    dim, past = _time(owner, names, lengths)
+    told = [*(coords or {}), *(d[0] for n in exog or {} if n in owner.data and (d := owner.dims_of.get(n)))]
+    dim, past = _time(owner, names, [name for name in told if name is not None], lengths)
     lengths_along = [owner.dim_length(dim)] if dim is not None else []
     lengths_along += [owner.data[name].static_shape[0] for name in exog or {} if name in owner.data]
     symbols = frozenset(symbol for n in lengths_along if (symbol := dimension.as_symbol(n)) is not None)
     horizon = Horizon(dim, past, periods, symbols)
     later = {name: _whole(owner, name, values, horizon) for name, values in (exog or {}).items()}
+    if chosen is None:
+        names = [name for name in names if time_axis(owner, name, horizon, lengths) is not None] or names
     given = _labels(owner, horizon, coords)
+    _check_dates(exog or {}, given)
     draws = Given.of(owner, result, sample_dims)
     lacking = redrawn(owner, names, list(draws.values))
     if lacking:
@@ -116,16 +122,35 @@ def forecast(
     return result
 
 
-def _time(model: Model, names: Sequence[str], lengths: Any) -> tuple[str | None, int]:
-    """The dimension of time and the number of times with data: those of a series, else of what is observed."""
+def _time(model: Model, names: Sequence[str], told: Iterable[str], lengths: Any) -> tuple[str | None, int]:
+    """The dimension of time and the number of times with data: those of a series, else of what is observed.
+
+    `names`: of what is to be forecast. `told`: dimensions of later data and labels, which are those of time.
+    """
     series = {node: axis_of(rv) for node, rv in series_of(model).items()}
-    others = {v.node: 0 for v in model.observed if v.node.ndim and v.node not in series}
-    for node, axis in {**series, **others}.items():
+    seen = [model.named[name] for name in observed_names(model)]
+    others = {node: 0 for node in seen if node.ndim and node not in series}
+    chosen = {model.named[name] for name in names}
+    for node, axis in sorted({**series, **others}.items(), key=lambda item: item[0] not in chosen):
+        dims = model.dims_of.get(str(name_of(node)))
+        if dims is not None and node not in series:
+            named = [dim for dim in dims if dim is not None]
+            known = [d for d in named if d in told] or [d for d in named if _has_dates(model, d)] or named
+            if len(known) > 1:
+                raise ModelError(
+                    f"`{name_of(node)}` has the dimensions {', '.join(f'`{d}`' for d in known)}, and nothing tells "
+                    "which of them is time: give the labels of the periods, `coords={dim: labels}`."
+                )
+            axis = dims.index(known[0]) if known else axis
         length = dimension.substitute(node.static_shape[axis], lengths)
-        own = model.dims_of.get(str(name_of(node)))
         if isinstance(length, int):
-            return (None if own is None else own[axis]), length
+            return (None if dims is None else dims[axis]), length
     raise ModelError(f"{', '.join(f'`{n}`' for n in names)}: no variable of the model has an axis of time.")
+
+
+def _has_dates(model: Model, dim: str | None) -> bool:
+    labels = None if dim is None else model.coords[dim]
+    return labels is not None and len(labels) > 0 and isinstance(labels[0], dt.date | np.datetime64)
 
 
 def _whole(model: Model, name: str, values: Any, horizon: Horizon) -> Array:
@@ -141,7 +166,29 @@ def _whole(model: Model, name: str, values: Any, horizon: Horizon) -> Array:
         )
     if after.dtype.kind == "f" and not np.isfinite(after).all():
         raise ModelError(f"`exog[{name!r}]` has values that are not finite.")
-    return np.concatenate([before, after.astype(before.dtype)])
+    own = after.astype(before.dtype)
+    if before.dtype.kind != "f" and (own != after).any():
+        changed = after[own != after].flat[0]
+        raise ModelError(
+            f"`exog[{name!r}]` has values as {changed}, and `{name}` holds {before.dtype}: give its data as floats, "
+            f'`pm.Data("{name}", values.astype(float))`.'
+        )
+    return np.concatenate([before, own])
+
+
+def _check_dates(exog: Mapping[str, Any], labels: Any) -> None:
+    """Refuse tables whose dates are others than those of the forecast, or in another order."""
+    for name, table in exog.items():
+        index: Any = getattr(table, "index", None)
+        if getattr(getattr(index, "dtype", None), "kind", "") == "M" and np.asarray(labels).dtype.kind == "M":
+            own = np.asarray(index.values, "datetime64[ns]")
+            wanted = np.asarray(labels, "datetime64[ns]")
+            if (own != wanted).any():
+                place = int(np.argmax(own != wanted))
+                raise ModelError(
+                    f"row {place} of `exog[{name!r}]` has the date {own[place]}, and that of the forecast is "
+                    f"{wanted[place]}: bring the rows into its order, or give its dates, `coords={{dim: dates}}`."
+                )
 
 
 def _labels(model: Model, horizon: Horizon, coords: Mapping[str, Sequence[Any]] | None) -> Any:
@@ -159,28 +206,54 @@ def _labels(model: Model, horizon: Horizon, coords: Mapping[str, Sequence[Any]] 
     present = None if dim is None else model.coords[dim]
     if present is None:
         return np.arange(horizon.past, horizon.past + horizon.periods)
-    return _continued(str(dim), label_array(list(present)), horizon.periods)
+    found = labels_behind(label_array(list(present)), horizon.periods)
+    if found is None:
+        raise ModelError(
+            f"the labels of `{dim}` do not tell how they go on: they are no dates of one frequency (some lack, or "
+            "occur twice) and no numbers at equal distances. Give those of the forecast: "
+            f"`coords={{{dim!r}: labels}}`."
+        )
+    return found.to_numpy() if hasattr(found, "to_numpy") else found
 
 
-def _continued(dim: str, labels: Any, periods: int) -> Any:
-    """The next labels of dates of one frequency, or of numbers at equal distances."""
+def labels_behind(labels: Any, periods: int) -> Any:
+    """The next labels of dates and periods of one frequency, or of numbers at equal distances; None of others."""
     import pandas as pd  # type: ignore[import-untyped]  # pandas carries no annotations
 
-    index = pd.Index(labels)
-    if index.dtype.kind == "M":
-        frequency: Any = None
-        if len(index) > 2 and index.is_unique:
-            frequency = pd.DatetimeIndex(index, freq="infer").freq
-        elif len(index) == 2 and index[1] > index[0]:
-            frequency = index[1] - index[0]
-        if frequency is not None:
-            return pd.date_range(index[-1], periods=periods + 1, freq=frequency)[1:].to_numpy()
-    elif index.dtype.kind in "iuf" and len(index) > 1:
+    index = labels if isinstance(labels, pd.Index) else pd.Index(labels)
+    if index.dtype == object and isinstance(index[0], dt.date):
+        index = pd.DatetimeIndex(index)
+    if len(index) > 1 and not index.is_unique:
+        return None
+    if isinstance(index, pd.PeriodIndex):
+        regular = index.equals(pd.period_range(index[0], periods=len(index)))
+        return pd.period_range(index[-1], periods=periods + 1)[1:] if regular else None
+    if isinstance(index, pd.DatetimeIndex):
+        frequency = frequency_of(index)
+        return None if frequency is None else pd.date_range(index[-1], periods=periods + 1, freq=frequency)[1:]
+    if index.dtype.kind in "iuf" and len(index) > 1:
         steps = np.diff(index.to_numpy().astype(float))
-        if steps[0] != 0 and np.allclose(steps, steps[0], rtol=1e-9, atol=0):
+        if np.allclose(steps, steps[0], rtol=1e-9, atol=0):
             step = index[1] - index[0]
             return np.asarray([index[-1] + step * (i + 1) for i in range(periods)], index.dtype)
-    raise ModelError(
-        f"the labels of `{dim}` do not tell how they go on: they are no dates of one frequency (some lack, or occur "
-        f"twice) and no numbers at equal distances. Give those of the forecast: `coords={{{dim!r}: labels}}`."
-    )
+    return None
+
+
+def frequency_of(index: Any) -> Any:
+    """The frequency of an index of dates, told or seen; None where there is none.
+
+    Two dates tell their distance, unless it may be a month, a quarter or a year.
+    """
+    import pandas as pd
+
+    if index.freq is not None:
+        return index.freq
+    if len(index) < 3:
+        step = index[-1] - index[0]
+        return step if pd.Timedelta(0) < step < pd.Timedelta(days=28) else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the form in which later versions of pandas answer
+        found = pd.infer_freq(index)
+        # Fifth Sundays of months pass for fourth ones.
+        follows = found is not None and index.equals(pd.date_range(index[0], periods=len(index), freq=found))
+    return found if follows else None

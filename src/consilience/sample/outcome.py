@@ -14,6 +14,7 @@ import numpy.typing as npt
 from consilience.diagnostics.variables import held
 from consilience.errors import SamplingError, shown
 from consilience.first_use import face
+from consilience.model.keywords import naming
 
 if TYPE_CHECKING:
     import xarray
@@ -139,6 +140,7 @@ class Outcome:
 
         return report(cast("Posterior", self))
 
+    @naming({"ess": "it is `target_ess=`."})
     def extend(
         self,
         target_ess: float | xarray.DataTree | None = None,
@@ -199,6 +201,7 @@ class Outcome:
             )
         return run.extend(cast("float | None", asked), draws, max_draws, max_time, progressbar)
 
+    @naming({})
     def challenge(
         self,
         max_time: float = 30.0,

@@ -298,6 +298,12 @@ def in_parallel(function: Callable[[Array], Array], rows: Array) -> Array:
         return np.concatenate([function(first), *(future.result() for future in futures)])
 
 
+def _without_data(run: ModelRun) -> list[str]:
+    """What to say of a model that knows nothing of any data."""
+    informed = run.model.observed or run.model.named_potentials
+    return [] if informed else ["no variable has `observed` data, so these are draws from the prior"]
+
+
 def attributes(run: ModelRun, result: RunResult, expand_seconds: float) -> dict[str, object]:
     """What explains the run and lets it be repeated."""
     density = run.density
@@ -323,7 +329,7 @@ def attributes(run: ModelRun, result: RunResult, expand_seconds: float) -> dict[
         "heavy_tails": json.dumps(list(run.plan.coordinates.heavy or ())),
         "transported": json.dumps(run.plan.coordinates.kinds_of_factors),
         "diverged_before": json.dumps(_diverged_before(result)),
-        "notes": json.dumps([*result.notes, *result.moves]),
+        "notes": json.dumps([*_without_data(run), *result.notes, *result.moves]),
         "regions": json.dumps(_regions(run)),
         "warmup_windows": json.dumps([as_plain(w) for w in result.windows]),
         "last_check": json.dumps(None if result.check is None else as_plain(result.check)),

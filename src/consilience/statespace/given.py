@@ -20,34 +20,11 @@ from consilience.ops.elementwise import as_tensor
 def filtered_states(series: Node, data: Any = None) -> Node:
     """Means of the states given the series up to their time.
 
-    Parameters
-    ----------
-    series : TensorVariable
-        A `pm.LinearGaussianStateSpace`, observed in the model of the enclosing `with` block; also what
-        `build_statespace_graph` returned.
-    data : array_like, optional
-        The series, shape (..., times, p), NaN where it is missing; by default what was observed.
-
-    Returns
-    -------
-    TensorVariable
-        Shape (..., times, n), with derivatives by the matrices of the space.
-
-    Raises
-    ------
-    ModelError
-        For another variable, and for one without data.
-
-    See Also
-    --------
-    smoothed_states : Given the whole series.
-    one_step_residuals : Errors of prediction.
-
-    Examples
-    --------
-    A walk seen with noise, and what is known of its level after each value:
-
-    >>> import consilience as pm
+    series, data (series) : ...
+    Returns: Shape (..., times, n), with derivatives by the matrices of the space.
+    Raises ModelError: For another variable, and for one without data.
+    See smoothed_states: Given the whole series.
+    See one_step_residuals: Errors of prediction.
     >>> space = {"T": [[1.0]], "Z": [[1.0]], "H": [[1.0]], "Q": [[1.0]], "P0": [[1.0]]}
     >>> with pm.Model():
     ...     y = pm.LinearGaussianStateSpace("y", **space, observed=[[1.0], [1.0], [4.0]])
@@ -59,32 +36,11 @@ def filtered_states(series: Node, data: Any = None) -> Node:
 
 
 def smoothed_states(series: Node, data: Any = None) -> Node:
-    """Means of the states given the whole series.
+    """Means of the states given the whole series, with the errors of `filtered_states`.
 
-    Parameters
-    ----------
-    series : TensorVariable
-        A `pm.LinearGaussianStateSpace`, as for `filtered_states`.
-    data : array_like, optional
-        The series; by default what was observed.
-
-    Returns
-    -------
-    TensorVariable
-        Shape (..., times, n), with derivatives by the matrices of the space.
-
-    Raises
-    ------
-    ModelError
-        For another variable, and for one without data.
-
-    See Also
-    --------
-    filtered_states : Given the series up to each time.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    series, data (series) : ...
+    Returns: Shape (..., times, n).
+    See filtered_states: Given the series up to each time.
     >>> space = {"T": [[1.0]], "Z": [[1.0]], "H": [[1.0]], "Q": [[1.0]], "P0": [[1.0]]}
     >>> with pm.Model():
     ...     y = pm.LinearGaussianStateSpace("y", **space, observed=[[1.0], [1.0], [4.0]])
@@ -98,31 +54,10 @@ def smoothed_states(series: Node, data: Any = None) -> Node:
 def one_step_residuals(series: Node, data: Any = None) -> Node:
     """Errors of the prediction of each value from those before it, in units of their standard deviations.
 
-    Parameters
-    ----------
-    series : TensorVariable
-        A `pm.LinearGaussianStateSpace`, as for `filtered_states`.
-    data : array_like, optional
-        The series; by default what was observed.
-
-    Returns
-    -------
-    TensorVariable
-        Shape (..., times, p); independent and standard normal if the model is right, NaN for missing values and for
-        those that are used up for diffuse states.
-
-    Raises
-    ------
-    ModelError
-        For another variable, and for one without data.
-
-    See Also
-    --------
-    filtered_states : Means of the states.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    series, data (series) : ...
+    Returns: Shape (..., times, p); independent and standard normal if the model is right, NaN for missing values and
+        for those that are used up for diffuse states.
+    See filtered_states: Means of the states, with the same parameters and errors.
     >>> space = {"T": [[1.0]], "Z": [[1.0]], "H": [[1.0]], "Q": [[1.0]], "P0": [[1.0]]}
     >>> with pm.Model():
     ...     y = pm.LinearGaussianStateSpace("y", **space, observed=[[1.0], [1.0], [4.0]])

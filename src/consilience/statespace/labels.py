@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from consilience.errors import ParameterError, ShapeError
 from consilience.record import Record
+from consilience.sample.forecasts import frequency_of, labels_behind
 
 Array = npt.NDArray[Any]
 
@@ -78,7 +78,7 @@ def _equal_steps(what: str, index: Any) -> None:
     """Refuse dates that leave out rows: a step of the model is one row."""
     pd: Any = import_module("pandas")
     dates = isinstance(index, pd.DatetimeIndex)
-    if len(index) < 3 or (not dates and index.dtype.kind not in "iuf") or (dates and _frequency(index) is not None):
+    if len(index) < 3 or (not dates and index.dtype.kind not in "iuf") or (dates and frequency_of(index) is not None):
         return
     steps = np.diff(index.asi8 if dates else index.to_numpy())
     if steps.max() > 1.5 * steps.min():
@@ -89,19 +89,6 @@ def _equal_steps(what: str, index: Any) -> None:
             f"the {'dates' if dates else 'times'} of {what} are not at equal distances: after {last} comes {following}."
             f" Write a row of NaN for each time without an observation, {remedy}."
         )
-
-
-def _frequency(index: Any) -> Any:
-    """The frequency of dates, told or seen; None where there is none."""
-    pd: Any = import_module("pandas")
-    if index.freq is not None or len(index) < 3:
-        return index.freq
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the form in which later versions of pandas answer
-        found = pd.infer_freq(index)
-        # Fifth Sundays of months pass for fourth ones.
-        follows = found is not None and index.equals(pd.date_range(index[0], periods=len(index), freq=found))
-    return found if follows else None
 
 
 def check_same_times(table: Any, times: Any) -> None:
@@ -144,17 +131,15 @@ def following_labels(times: Any, periods: int, given: Any = None) -> Any:
         if len(given) != periods:
             raise ShapeError(f"`coords` must have a label for each of the {periods} periods, got {len(given)}.")
         return given
+    found = labels_behind(times, periods)
+    if found is not None:
+        return found
     pd: Any = import_module("pandas")
-    if isinstance(times, np.ndarray) and times.dtype.kind == "M":
-        times = pd.DatetimeIndex(times)
-    if isinstance(times, pd.DatetimeIndex):
-        frequency = _frequency(times)
-        if frequency is not None:
-            return pd.date_range(times[-1], periods=periods + 1, freq=frequency)[1:]
-        step = times[-1] - times[-2] if len(times) > 1 else pd.Timedelta(days=1)
-        return pd.DatetimeIndex([times[-1] + (k + 1) * step for k in range(periods)])
-    numbers = np.asarray(times)
-    if numbers.dtype.kind in "iuf":
-        step = numbers[-1] - numbers[-2] if len(numbers) > 1 else 1
-        return numbers[-1] + step * np.arange(1, periods + 1)
-    return np.arange(len(numbers), len(numbers) + periods)
+    index = pd.Index(times)
+    if isinstance(index, pd.DatetimeIndex):
+        step = index[-1] - index[-2] if len(index) > 1 else pd.Timedelta(days=1)
+        return pd.DatetimeIndex([index[-1] + (k + 1) * step for k in range(periods)])
+    if index.dtype.kind in "iuf":
+        step = index[-1] - index[-2] if len(index) > 1 else 1
+        return index[-1] + step * np.arange(1, periods + 1)
+    return np.arange(len(index), len(index) + periods)

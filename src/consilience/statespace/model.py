@@ -5,6 +5,7 @@ In: a description of matrices by parameters (`components`, `named_models`), data
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -28,6 +29,10 @@ from consilience.statespace.labels import ObservedSeries, check_same_times, foll
 
 Array = npt.NDArray[Any]
 TIME, AHEAD, STATE, OBSERVED, COMPONENT = "time", "time_ahead", "state", "observed", "component"
+
+
+_BY_DEFAULT: weakref.WeakSet[Node] = weakref.WeakSet()
+"""Parameters that got their default priors, which a second state space would share without a word."""
 
 
 class SpaceParameter(Record, eq=False):
@@ -64,7 +69,7 @@ class StateSpace:
         self._data: ObservedSeries | None = None
         self._exog: Array | None = None
         self._model: Model | None = None
-        self._name = ""
+        self._name, self._prefix = "", ""
 
     # ---- what subclasses give
 
@@ -138,6 +143,8 @@ class StateSpace:
         ------
         ShapeError
             For data and regressors that do not fit the model, and labels of time that do not ascend.
+        ModelError
+            Where another state space of the model has parameters of these names: put each into a model with a name.
         """
         owner = modelcontext(model)
         found = series("the data", data)
@@ -148,17 +155,28 @@ class StateSpace:
         self.check_times(found.times)
         self.check_data(found)
         self._exog = self.regressors(self._regressors(exog, found.times), found.times)
-        self._data, self._model, self._name = found, owner, name
+        root = owner.root
+        assert isinstance(root, Model)
+        self._data, self._model, self._name, self._prefix = found, root, owner.name_for(name), owner.name
         names = found.names or tuple(f"y{k}" for k in range(self.columns))
         with owner:
-            owner.add_coords({TIME: found.times, OBSERVED: list(names)})
+            owner.add_coords({self.full_name(TIME): found.times, self.full_name(OBSERVED): list(names)})
             values = {p.name: self._prior(owner, p, found.values) for p in self.parameters}
             return self.observed(name, values, found)
 
     def observed(self, name: str, values: Mapping[str, Node], found: ObservedSeries) -> Node:
         """The observed variable, of values of the parameters."""
         given = self.arguments(values, self._exog)
-        return LinearGaussianStateSpace(name, **given, observed=found.values, dims=(TIME, OBSERVED))
+        return LinearGaussianStateSpace(name, **given, observed=found.values, dims=self.dims)
+
+    def full_name(self, name: str) -> str:
+        """A name in the model at the top: with the name of the part before it that the series is in, if it has one."""
+        return f"{self._prefix}::{name}" if self._prefix else name
+
+    @property
+    def dims(self) -> tuple[str, str]:
+        """Those of the series."""
+        return self.full_name(TIME), self.full_name(OBSERVED)
 
     def _regressors(self, exog: Any, labels: Any) -> Array | None:
         """Regressors as an array with a row per time."""
@@ -190,17 +208,27 @@ class StateSpace:
     @staticmethod
     def _prior(owner: Model, parameter: SpaceParameter, data: Array) -> Node:
         """The user's variable of this name, or one with the default prior."""
-        if parameter.name in owner.named:
-            return owner.named[parameter.name]
+        full = owner.name_for(parameter.name)
+        if full in owner.named:
+            if owner.named[full] in _BY_DEFAULT:
+                raise ModelError(
+                    f"`{full}` is a parameter of another state space of this model already. Put each of them into a "
+                    'model with a name, `with pm.Model(name="a"):`; or write the prior of a parameter that both share '
+                    "before them."
+                )
+            return owner.named[full]
         with np.errstate(all="ignore"):
             there = data[np.isfinite(data)]
             scale = float(np.std(there)) if len(there) > 1 else 1.0
         scale = scale if np.isfinite(scale) and scale > 0 else 1.0
+        given: dict[str, Any] = {"shape": parameter.shape} if parameter.shape else {}
         if parameter.labels:
-            dim = f"{parameter.name}_dim"
+            dim = f"{full}_dim"
             owner.add_coord(dim, list(parameter.labels))
-            return parameter.prior(parameter.name, scale, dims=(dim,))
-        return parameter.prior(parameter.name, scale, **({"shape": parameter.shape} if parameter.shape else {}))
+            given = {"dims": (dim,)}
+        made = parameter.prior(parameter.name, scale, **given)
+        _BY_DEFAULT.add(made)
+        return made
 
     # ---- after sampling
 
@@ -213,6 +241,19 @@ class StateSpace:
             copy.add_coord(STATE, list(self.state_names))
         return copy
 
+    def drawn(self, model: Model, result: Any, names: list[str], random_seed: Any) -> Any:
+        """Draws of variables of a copy of the model, for each draw of a posterior; dimensions lose its name."""
+        found = sample_posterior_predictive(
+            result, model=model, var_names=names, random_seed=random_seed, progressbar=False, extend_inferencedata=False
+        )
+        for group in ("posterior_predictive", "predictions"):
+            if group in found.children:
+                made = found[group].to_dataset()
+                made = made[[name for name in names if name in made]]
+                short = dict(zip(self.dims, (TIME, OBSERVED), strict=True))
+                return made.rename({full: dim for full, dim in short.items() if full in made.dims})
+        raise ModelError("no draws were made.")
+
     def _copy(self) -> tuple[Model, Node, Node]:
         """A copy, its series as a variable outside any model, and the data."""
         copy = self.copied()
@@ -220,7 +261,7 @@ class StateSpace:
         return copy, Node(own.node.op, fresh_key(), *own.node.inputs[1:]), own.data
 
     def _values(self, copy: Model) -> dict[str, Node]:
-        return {p.name: copy.named[p.name] for p in self.parameters}
+        return {p.name: copy.named[self.full_name(p.name)] for p in self.parameters}
 
     def sample_conditional_posterior(self, result: Any, random_seed: Any = None) -> Any:
         """States, components and one-step residuals, for each draw of the posterior.
@@ -246,10 +287,10 @@ class StateSpace:
         with copy:
             found = Filtered(space, y)
             node = StatesGivenSeries.dist(y, of=rv)
-            copy.register("smoothed_states", node, dims=(TIME, STATE))
-            Deterministic("filtered_states", found.means(), dims=(TIME, STATE))
-            Deterministic("smoothed_observed", space.seen(node), dims=(TIME, OBSERVED))
-            Deterministic("residuals", found.residuals(), dims=(TIME, OBSERVED))
+            copy.register("smoothed_states", node, dims=(self.full_name(TIME), STATE))
+            Deterministic("filtered_states", found.means(), dims=(self.full_name(TIME), STATE))
+            Deterministic("smoothed_observed", space.seen(node), dims=self.dims)
+            Deterministic("residuals", found.residuals(), dims=self.dims)
             if parts:
                 copy.add_coord(COMPONENT, list(parts))
                 chosen = np.zeros((len(self.state_names), len(parts)))
@@ -257,9 +298,9 @@ class StateSpace:
                     chosen[list(states), k] = 1.0
                 Z = space.timed("Z")[..., 0, :]
                 each = matmul(node * Z, constant(chosen))
-                Deterministic("components", each, dims=(TIME, COMPONENT))
+                Deterministic("components", each, dims=(self.full_name(TIME), COMPONENT))
                 names.append("components")
-        return drawn(copy, result, names, random_seed)
+        return self.drawn(copy, result, names, random_seed)
 
     def forecast(self, result: Any, periods: int, exog: Any = None, random_seed: Any = None, coords: Any = None) -> Any:
         """Draws of the series and its states behind the data, one for each draw of the posterior.
@@ -300,8 +341,9 @@ class StateSpace:
             copy.register("_ahead", node)
             n = len(self.state_names)
             Deterministic("forecast_latent", node[..., :n], dims=(AHEAD, STATE))
-            Deterministic("forecast_observed", node[..., n:], dims=(AHEAD, OBSERVED))
-        return drawn(copy, result, ["forecast_latent", "forecast_observed", "_ahead"], random_seed).drop_vars("_ahead")
+            Deterministic("forecast_observed", node[..., n:], dims=(AHEAD, self.full_name(OBSERVED)))
+        found = self.drawn(copy, result, ["forecast_latent", "forecast_observed", "_ahead"], random_seed)
+        return found[["forecast_latent", "forecast_observed"]]
 
     def impulse_response_function(self, result: Any, n_steps: int = 24, shock_size: float | None = None) -> Any:
         """What a shock of each innovation does to the series, for each draw of the posterior.
@@ -336,8 +378,8 @@ class StateSpace:
             shocks = R.T if shock_size is not None else R.T * expand_dims(_deviations(Q), 1)
             shocks = shocks * (1.0 if shock_size is None else shock_size)
             states = impulse_responses(space, n_steps, shocks)
-            Deterministic("irf", times(space.timed("Z"), states), dims=("shock", "step", OBSERVED))
-        return drawn(copy, result, ["irf"], None)
+            Deterministic("irf", times(space.timed("Z"), states), dims=("shock", "step", self.full_name(OBSERVED)))
+        return self.drawn(copy, result, ["irf"], None)
 
     def plot_forecast(self, forecast: Any, column: int = 0, prob: Sequence[float] = (0.5, 0.9), ax: Any = None) -> Any:
         """Draw the series, and the median and intervals of a forecast.
@@ -380,15 +422,3 @@ class StateSpace:
 
 def _deviations(Q: Node) -> Node:
     return diagonal(Q) ** 0.5
-
-
-def drawn(model: Model, result: Any, names: list[str], random_seed: Any) -> Any:
-    """Draws of variables of a model, for each draw of a posterior."""
-    found = sample_posterior_predictive(
-        result, model=model, var_names=names, random_seed=random_seed, progressbar=False, extend_inferencedata=False
-    )
-    for group in ("posterior_predictive", "predictions"):
-        if group in found.children:
-            made = found[group].to_dataset()
-            return made[[name for name in names if name in made]]
-    raise ModelError("no draws were made.")

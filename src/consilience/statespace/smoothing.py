@@ -25,7 +25,7 @@ from consilience.ops.shape import concatenate, expand_dims, full, reshape
 from consilience.ops.structured import BlockDiagonal
 from consilience.statespace import priors
 from consilience.statespace.labels import ObservedSeries, following_labels
-from consilience.statespace.model import AHEAD, COMPONENT, OBSERVED, STATE, TIME, SpaceParameter, StateSpace, drawn
+from consilience.statespace.model import AHEAD, COMPONENT, OBSERVED, STATE, TIME, SpaceParameter, StateSpace
 from consilience.statespace.named_models import vector
 from consilience.tensor.loops import scan
 
@@ -240,7 +240,7 @@ class ETS(StateSpace):
         if self.linear:
             return super().observed(name, values, found)
         program = self._program(list(values), len(found.values), self._start)
-        return CustomDist(name, *values.values(), dist=program, observed=found.values, dims=(TIME, OBSERVED))
+        return CustomDist(name, *values.values(), dist=program, observed=found.values, dims=self.dims)
 
     def check_data(self, found: ObservedSeries) -> None:
         least = np.nanmin(found.values, initial=np.inf)
@@ -251,6 +251,14 @@ class ETS(StateSpace):
             )
 
     # ---- products, after sampling
+
+    def _copy(self) -> tuple[Model, Node, Node]:
+        if not self.linear:  # only impulse responses come here
+            raise ModelError(
+                "ETS: where a part is multiplied, what a shock does depends on the states that it meets, so there is "
+                "no impulse response. Compare two forecasts."
+            )
+        return super()._copy()
 
     def _path(self, copy: Model) -> tuple[Node, dict[str, Node], Values]:
         """The series without gaps, its states before each time and behind the last, and the parameters."""
@@ -315,12 +323,12 @@ class ETS(StateSpace):
         with copy:
             copy.add_coord(COMPONENT, list(self.component_states()))
             for name in ("smoothed_states", "filtered_states"):
-                Deterministic(name, found["states"], dims=(TIME, STATE))
-            Deterministic("smoothed_observed", found["mean"], dims=(TIME, OBSERVED))
-            Deterministic("residuals", found["error"] / values["sigma_state"], dims=(TIME, OBSERVED))
-            Deterministic("components", found["components"], dims=(TIME, COMPONENT))
+                Deterministic(name, found["states"], dims=(self.full_name(TIME), STATE))
+            Deterministic("smoothed_observed", found["mean"], dims=self.dims)
+            Deterministic("residuals", found["error"] / values["sigma_state"], dims=self.dims)
+            Deterministic("components", found["components"], dims=(self.full_name(TIME), COMPONENT))
         names = ["smoothed_states", "filtered_states", "smoothed_observed", "residuals", "components"]
-        return drawn(copy, result, names, random_seed)
+        return self.drawn(copy, result, names, random_seed)
 
     def forecast(self, result: Any, periods: int, exog: Any = None, random_seed: Any = None, coords: Any = None) -> Any:
         """Draws of the series and its states behind the data, one for each draw of the posterior.
@@ -360,39 +368,12 @@ class ETS(StateSpace):
         with copy:
             copy.add_coord(AHEAD, labels)
             program = self._program(names, periods, start)
-            y = CustomDist("forecast_observed", *values.values(), *ends, dist=program, dims=(AHEAD, OBSERVED))
+            y = CustomDist(
+                "forecast_observed", *values.values(), *ends, dist=program, dims=(AHEAD, self.full_name(OBSERVED))
+            )
             later = self._states(y, start(dict(zip(names, [*values.values(), *ends], strict=True))), values)
             Deterministic("forecast_latent", self._seen(y, later, values)["states"], dims=(AHEAD, STATE))
-        return drawn(copy, result, ["forecast_latent", "forecast_observed"], random_seed)
-
-    def impulse_response_function(self, result: Any, n_steps: int = 24, shock_size: float | None = None) -> Any:
-        """What a shock of the innovation does to the series, for each draw of the posterior.
-
-        Parameters
-        ----------
-        result : Result
-            Of `pm.sample` for the model that `build_statespace_graph` was called in.
-        n_steps : int, default 24
-            Number of times, the one of the shock first.
-        shock_size : float, optional
-            Size of the shock; by default one standard deviation of the innovation.
-
-        Returns
-        -------
-        object
-            A data set with `irf`, with the dims `shock`, `step` and `observed`.
-
-        Raises
-        ------
-        ModelError
-            Where a part is multiplied.
-        """
-        if not self.linear:
-            raise ModelError(
-                "ETS: where a part is multiplied, what a shock does depends on the states that it meets, so there is "
-                "no impulse response. Compare two forecasts."
-            )
-        return super().impulse_response_function(result, n_steps, shock_size)
+        return self.drawn(copy, result, ["forecast_latent", "forecast_observed"], random_seed)
 
 
 def _zero_sum(name: str, scale: float, **given: Any) -> Node:

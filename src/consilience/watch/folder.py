@@ -16,7 +16,7 @@ from typing import Any, Final
 from consilience.errors import StorageError
 from consilience.output.storage import state_file
 from consilience.output.storage.study_file import FITS
-from consilience.watch.source import RunSource, StoreSource, TreeSource
+from consilience.watch.source import RunSource, StoreSource, TreeSource, stamps
 from consilience.watch.study import FitUnderWay, StoredStudy
 
 DEEPEST: Final = 4  # folders below the path
@@ -66,6 +66,11 @@ class Folder:
                     yield f"{inner}/{fit}" if inner else fit, (study, fit)
             else:
                 yield inner, path
+
+    def stamp(self, name: str) -> object:
+        """Another value whenever the files of a run of the last `names` change."""
+        place = self._places[name]
+        return place[0].stamp() if isinstance(place, tuple) else stamps(place)
 
     def brief(self, name: str) -> RunSource:
         """A run by its name, for the list of runs: of a fit, what its study says, without its draws."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from consilience.errors import ConsilienceError, SamplingError
 from consilience.inference.messages import draws_by_chain, statistics_by_chain
-from consilience.output.storage.datatree import tree_of
+from consilience.output.storage.datatree import labelled
 from consilience.output.storage.journal import Journal, finite
 from consilience.run.attempt import spread
 from consilience.run.result import name_statistics
@@ -39,9 +39,7 @@ class LiveSource(TreeSource):
     """A run at work that writes no store: its draws are copied, evenly spread ones of many, when a page asks."""
 
     def __init__(self, run: ModelRun) -> None:
-        import xarray
-
-        super().__init__(xarray.DataTree(), NAME)
+        super().__init__({}, NAME)
         self._run = run
         self._count, self._due, self._may = 0, 0.0, 0.0
         self.rows = views.LIVE_ROWS
@@ -72,7 +70,7 @@ class LiveSource(TreeSource):
             if attempt is not None and count:
                 self._copy(run, attempt, draws, statistics)
             else:
-                self.take(tree_of({}))
+                self.take({})
             self._count = count
         self._due = now + SELDOM
         self._may = time.process_time() + (time.thread_time() - begun) / SHARE  # of what the run computes meanwhile
@@ -97,7 +95,7 @@ class LiveSource(TreeSource):
             begin = end
         statistics_of_all = name_statistics(np.concatenate(of_places, axis=2), run.course.chains.columns)
         groups = {"posterior": named(run, chosen, True), "sample_stats": dict(statistics_of_all)}
-        self.take(tree_of(groups, {**run.model.coords, "chain": list(chains)}, run.model.named_vars_to_dims))
+        self.take(labelled(groups, {**run.model.coords, "chain": list(chains)}, run.model.named_vars_to_dims))
         self.stride = int(places[1] - places[0]) if len(places) > 1 else 1
 
     def end(self, result: Any) -> None:
@@ -148,6 +146,9 @@ class Page:
     def names(self) -> list[str]:
         """Of the one run."""
         return [NAME]
+
+    def stamp(self, name: str) -> object:
+        """None: of a run of this process there are no files to go by."""
 
     def source(self, name: str) -> RunSource:
         """The run as it is now."""

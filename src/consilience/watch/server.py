@@ -59,9 +59,9 @@ HEADERS: Final = {
 RAW_HEADERS: Final = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 TICK: Final = 1.0  # seconds between two looks for something new
 QUIET: Final = 10.0  # seconds after which a page is told that nothing is, or that the run goes on
-PATIENT: Final = 30.0  # seconds after which a change is told whatever earlier answers took
-SHARE: Final = 0.01  # of the time that answers about what is new may take
-REQUEST: Final = 1e-3  # seconds that a request takes besides what is made for it
+LONGEST: Final = 3.0  # seconds between two looks where earlier answers are not yet paid for
+PATIENT: Final = 30.0  # seconds after which a page is told whatever earlier answers took
+SHARE: Final = 0.01  # of the time that the server's threads may take while there is something new
 PAUSE: Final = 0.5  # seconds after which a server ends, at most
 MOST_PAIRS: Final = 6
 EXACT: Final = 2**53  # up to which JavaScript's numbers hold every whole one
@@ -82,6 +82,9 @@ class Runs(Protocol):
 
     def version(self, name: str) -> object:
         """Another value whenever a run may have something new."""
+
+    def stamp(self, name: str) -> object:
+        """Another value whenever a run of the last `names` has other files; None where it has none."""
 
     def source(self, name: str) -> RunSource:
         """A run by its name; KeyError where there is none."""
@@ -114,7 +117,11 @@ def application(
 
     clock = views.Clock()
     lock = threading.Lock()  # sources are read by one thread at a time
-    spent = 0.0  # seconds on answers
+    spent = 0.0  # seconds of threads on answers
+
+    def cost() -> float:
+        """Processor seconds so far, as the thread of the server's loop asks, which sends what the others make."""
+        return spent + time.thread_time()
 
     def refused(request: Request) -> Response | None:
         """The answer to a request that came by another name, or from a page of another place."""
@@ -150,7 +157,7 @@ def application(
             try:
                 return make(runs.source(name))
             finally:
-                spent += time.thread_time() - began + REQUEST
+                spent += time.thread_time() - began
 
     def version(name: str) -> object:
         with lock:
@@ -179,16 +186,27 @@ def application(
         place = PAGE / FILES[request.path_params.get("file", "")]
         return Response(place.read_bytes(), media_type=TYPES[place.suffix])
 
+    over: dict[str, tuple[object, dict[str, Any]]] = {}  # runs of the list that ended, with the stamp of their files
+
     def one_of_the_list(name: str) -> dict[str, Any]:
+        now = runs.stamp(name)
+        if now is not None and name in over and over[name][0] == now:
+            return over[name][1]
         try:
-            return dict(as_json(views.overview(runs.brief(name), clock)))
+            found = dict(as_json(views.overview(runs.brief(name), clock)))
         except Exception as error:  # whatever a file holds, the others are shown
             told = str(error) if isinstance(error, StorageError) else f"{type(error).__name__}: {error}"
             return {"name": name, "status": "unreadable", "reason": told}
+        if found["status"] not in views.UNDER_WAY:
+            over[name] = now, found
+        return found
 
     def all_runs() -> dict[str, Any]:
         with lock:
-            return {"single": runs.single, "runs": [one_of_the_list(name) for name in runs.names()]}
+            names = runs.names()
+            for gone in over.keys() - set(names):
+                del over[gone]
+            return {"single": runs.single, "runs": [one_of_the_list(name) for name in names]}
 
     @guarded
     async def listed(request: Request) -> Response:
@@ -250,21 +268,21 @@ def application(
         name = request.query_params["run"]
 
         async def told() -> AsyncIterator[str]:
-            before, waited, rested, paid, since = object(), 0.0, -math.inf, spent, 0.0
+            before, waited, rested, paid, since = object(), 0.0, -math.inf, cost(), 0.0
             while not (request.app.state.closing or await request.is_disconnected()):
-                try:
-                    now: object = await run_in_threadpool(version, name)
-                except (StorageError, KeyError, OSError):
-                    now = None
-                may = runs.clock() - rested >= (spent - paid) / SHARE or since >= PATIENT
-                changed = now != before and may
-                if changed or waited >= QUIET:  # a run of this process that says nothing is none the less alive
-                    yield f"event: {'change' if changed else 'alive' if runs.shares else 'quiet'}\ndata: 1\n\n"
-                    waited = 0.0
-                    if changed:  # else what the last answers took is still owed
-                        before, rested, paid, since = now, runs.clock(), spent, 0.0
-                await asyncio.sleep(TICK)
-                waited, since = waited + TICK, since + TICK
+                owed = (cost() - paid) / SHARE - (runs.clock() - rested)  # seconds that answers have to be paid with
+                pause = min(max(TICK, owed), LONGEST)
+                if owed <= 0 or since >= PATIENT:
+                    try:
+                        now: object = await run_in_threadpool(version, name)
+                    except (StorageError, KeyError, OSError):
+                        now = None
+                    changed = now != before
+                    if changed or waited >= QUIET:  # a run of this process that says nothing is none the less alive
+                        yield f"event: {'change' if changed else 'alive' if runs.shares else 'quiet'}\ndata: 1\n\n"
+                        before, rested, paid, since, waited = now, runs.clock(), cost(), 0.0, 0.0
+                await asyncio.sleep(pause)
+                waited, since = waited + pause, since + pause
 
         return StreamingResponse(told(), media_type="text/event-stream")
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from consilience.diagnostics.variables import text
+from consilience.diagnostics.variables import held, text
 from consilience.errors import StorageError
 from consilience.output.storage import first_draws, journal
 from consilience.output.storage.zarr_arrays import whole_chunk
@@ -165,7 +165,7 @@ class StoreSource(RunSource):
         self.refresh()
 
     def version(self) -> tuple[object, ...]:
-        return tuple(stamp(self.path / name) for name in ("zarr.json", journal.NAME, first_draws.NAME))
+        return stamps(self.path)
 
     def refresh(self) -> None:
         if (now := self.version()) == self._seen:
@@ -307,7 +307,7 @@ class StoreSource(RunSource):
 
 
 class TreeSource(RunSource):
-    """A result in memory, or lazily on the disk: an `xarray.DataTree`."""
+    """A result in memory, or lazily on the disk: an `xarray.DataTree`, or groups of labelled arrays without xarray."""
 
     def __init__(self, tree: Any, name: str, records: Sequence[Mapping[str, Any]] = ()) -> None:
         self.name, self.records = name, records
@@ -316,18 +316,15 @@ class TreeSource(RunSource):
     def take(self, tree: Any) -> None:
         """Show another tree from now on."""
         self._tree, self.stride, self.diverged = tree, 1, (0, 0)
-        posterior = tree.children.get("posterior")
+        self._held = tree if isinstance(tree, dict) else held(tree)
+        posterior = self._held.get("posterior")
         self.attributes = {} if posterior is None else {str(k): v for k, v in posterior.attrs.items()}
-        self._arrays = {
-            str(group): {str(n): v for n, v in data.variables.items() if n not in data.coords and is_number(v.dtype)}
-            for group, node in tree.children.items()
-            for data in [node.dataset]
-        }
+        self._arrays = {str(name): _arrays_of(group) for name, group in self._held.items()}
         self.groups = {
             group: {
-                name: StoredVariable(name, own, a.shape[a.ndim - len(own) :], a.dims[:2] == SAMPLE)
-                for name, a in arrays.items()
-                for own in [tuple(str(d) for d in a.dims[2 * (a.dims[:2] == SAMPLE) :])]
+                name: StoredVariable(name, own, array.shape[len(array.shape) - len(own) :], dims[:2] == SAMPLE)
+                for name, (dims, array) in arrays.items()
+                for own in [dims[2 * (dims[:2] == SAMPLE) :]]
             }
             for group, arrays in self._arrays.items()
         }
@@ -341,24 +338,33 @@ class TreeSource(RunSource):
         """All is here."""
 
     def labels(self, dim: str, length: int) -> Sequence[object]:
-        for node in self._tree.children.values():
-            if dim in node.coords and node.sizes[dim] == length:
-                return list(node.coords[dim].values.tolist())
+        for group in self._held.values():
+            labels = getattr(group, "labels", None)
+            known = group.coords if labels is None else labels
+            if dim in known and group.sizes[dim] == length:
+                return list(np.asarray(known[dim]).tolist())
         return range(length)
 
     def part(
         self, group: str, name: str, place: Place | None, step: int = 1, last: int | None = None, first: int = 0
     ) -> Array:
-        array = self._arrays[group][name]
-        if self.groups[group][name].sampled:
-            array = array[(slice(None), slice(first, last, step))]
-        if place is not None:
-            array = (
-                array[(..., *place)]
-                if not self.groups[group][name].sampled
-                else array[(slice(None), slice(None), *place)]
-            )
-        return np.asarray(array.values)
+        sampled = (slice(None), slice(first, last, step)) if self.groups[group][name].sampled else ()
+        _, array = self._arrays[group][name]
+        key = (*sampled, *(place or ()))
+        if hasattr(array, "part"):  # computed when it is looked at
+            return np.asarray(array.part(key))
+        found = array[key] if key else array
+        return np.asarray(getattr(found, "values", found))
+
+
+def _arrays_of(group: Any) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Dims and numbers of the variables of a group that are numbers, by name."""
+    if hasattr(group, "labels"):
+        found = {str(name): (tuple(map(str, dims)), values) for name, (dims, values) in group.data_vars.items()}
+    else:
+        data = group.dataset
+        found = {str(n): (tuple(map(str, v.dims)), v) for n, v in data.variables.items() if n not in data.coords}
+    return {name: own for name, own in found.items() if is_number(own[1].dtype)}
 
 
 def is_number(dtype: Any) -> bool:
@@ -373,6 +379,12 @@ def stamp(file: Path) -> object:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def stamps(place: Path) -> tuple[object, ...]:
+    """Those of the file, or of the files of a store that change as its run goes on."""
+    parts = ("zarr.json", journal.NAME, first_draws.NAME) if place.is_dir() else ("",)
+    return tuple(stamp(place / name) for name in parts)
 
 
 def _end_of(file: Path) -> bytes:

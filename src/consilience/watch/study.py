@@ -20,9 +20,7 @@ class FitUnderWay(TreeSource):
     """A fit that is being computed, of which nothing is there yet."""
 
     def __init__(self, name: str, since: float, heard: float, phase: str = "sampling", *counts: int) -> None:
-        import xarray
-
-        super().__init__(xarray.DataTree(), name, [{"kind": "began", "time": since}])
+        super().__init__({}, name, [{"kind": "began", "time": since}])
         status = "stale" if time.time() - heard > PATIENCE else phase
         self.attributes = {"status": status, "sampling_time": max(0.0, heard - since)}
         self.chains, self.draws = counts if len(counts) == 2 else (0, 0)
@@ -39,6 +37,10 @@ class StoredStudy:
         self._file = folder / FITS
         self._seen: object = None
         self._fits: dict[str, dict[str, Any]] = {}
+
+    def stamp(self) -> object:
+        """Another value whenever a fit is written, or tells how far it is."""
+        return stamp(self._file), stamp(self._file.with_suffix(UNDER_WAY))
 
     @property
     def fits(self) -> Mapping[str, Mapping[str, Any]]:
@@ -73,15 +75,14 @@ class StoredStudy:
 
     def opened(self, fit: str, name: str, whole: bool) -> TreeSource:
         """A fit with its draws or, unless it is to be `whole`, with what its line says; KeyError if it is not there."""
-        import xarray
-
         if fit not in self.fits:
             others, heard = self.under_way
             since, *state = others[fit]
             going = FitUnderWay(name, since, heard, *state)
             going.study = _study(fit, name)
             return going
-        told, tree = self.fits[fit], xarray.DataTree()
+        told = self.fits[fit]
+        tree: Any = {}
         if whole and "at" in told:
             try:
                 tree = unpacked(bytes_at(self._file, [int(n) for n in told["at"]]))

@@ -50,6 +50,10 @@ OF_THE_RUN: Final = (
 """Attributes that are shown as they are."""
 
 
+UNDER_WAY: Final = ("starting", "tuning", "sampling", "paused", "running")
+"""Statuses that change with time; a run that is stale stays so until it writes."""
+
+
 class Clock:
     """When a source last had something new, by this machine's own clock, whatever the clocks of others say."""
 
@@ -98,6 +102,7 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
     if stale and progress and last is not None:  # it told of checks after it
         seconds = float(seconds or 0.0) + max(0.0, float(last) - float(progress["time"]))
     known = json.loads(str(attributes.get("last_check") or "null")) or check
+    over = status not in (*UNDER_WAY, "stale")
     found: dict[str, Any] = finite(
         {
             "name": source.name,
@@ -114,8 +119,11 @@ def overview(source: RunSource, clock: Clock) -> dict[str, Any]:
             "began": began or {},
             "check": known,
             "ess_per_second": known["ess"] / seconds if known and known.get("ess") and seconds else None,
-            "divergences": sum(c[3] for c in chains) if chains and not source.draws else _divergences(source),
-            "gradients": sum(c[6] or 0 for c in chains) or attributes.get("gradients"),
+            # Of evenly spread draws the run itself knows how many diverged.
+            "divergences": sum(c[3] for c in chains)
+            if chains and (not source.draws or source.stride > 1)
+            else _divergences(source),
+            "gradients": (over and attributes.get("gradients")) or sum(c[6] or 0 for c in chains) or None,
             **{name: (progress or {}).get(name) for name in ("memory", "threads", "processor")},
             "evidence": [attributes.get(f"log_marginal_likelihood{end}") for end in ("", "_error")],
             "pointwise": bool(source.groups.get("log_likelihood")),
@@ -190,12 +198,7 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
     events = [r for r in records if r["kind"] in ("began", "restarted", "moved", "lost", "ended")]
     checks = [r for r in records if r["kind"] == "check"]
     found |= {
-        "progress": _progress(
-            [r for r in records if r["kind"] == "progress"],
-            found["status"],
-            found["draws"],
-            attributes.get("tuning_steps"),
-        ),
+        "progress": _progress([r for r in records if r["kind"] == "progress"], found, source),
         "checks": checks[-MOST_POINTS:],
         "events": [{k: r.get(k) for k in ("kind", "time", "reason", "chain", "status", "resumed")} for r in events][
             -200:
@@ -219,11 +222,13 @@ def run(source: RunSource, clock: Clock) -> dict[str, Any]:
     return dict(finite(found))
 
 
-def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int, tuned: int | None) -> dict[str, Any]:
+def _progress(records: Sequence[Mapping[str, Any]], overview: Mapping[str, Any], source: RunSource) -> dict[str, Any]:
     """Moments as columns, `MOST_POINTS` at most: time, and what there is of each chain.
 
-    Of a run that is over the last moment is one before its end: chains that went on have all draws since.
+    Of a run that is over the last moment is one before its end: chains that went on have all draws since, and all that
+    diverged.
     """
+    status, draws, tuned = overview["status"], overview["draws"], source.attributes.get("tuning_steps")
     some = records[-1 :: -max(1, -(-len(records) // MOST_POINTS))][::-1]
     chains = sorted({c[0] for r in some for c in r["chains"]})
     columns: dict[str, Any] = {"at": [r["seconds"] for r in some], "chains": chains}
@@ -233,10 +238,15 @@ def _progress(records: Sequence[Mapping[str, Any]], status: str, draws: int, tun
             columns["phase"] = [rows[-1][c][place] for c in chains if c in rows[-1]] if rows else []
         else:
             columns[name] = [[row[c][place] if c in row else None for row in rows] for c in chains]
-    live = status in ("sampling", "tuning", "starting", "paused")
     phases = columns["phase"]
+    if status in UNDER_WAY:
+        return columns
+    flags = _statistic(source, "diverging") if chains and source.stride == 1 else None
+    diverged = {} if flags is None else dict(zip(source.labels("chain", len(flags)), flags.sum(axis=1), strict=True))
     for number, phase in enumerate(phases):
-        if live or phase == "failed":
+        if chains[number] in diverged:
+            columns["divergences"][number][-1] = int(diverged[chains[number]])
+        if phase == "failed":
             continue
         phases[number] = "stopped" if status == "stale" else "done"
         known = columns["draws"][number][-1]

@@ -25,7 +25,7 @@ def _space(op: KalmanFilter | KalmanSlopes, operands: dict[str, Array], stored: 
     for name, length in kept(times, p, n, op.diffuse).items():
         fields[name] = stored[start : start + int(length)]
         start += int(length)
-    fields |= {name: np.zeros(n * m) for name in ("P", "Pi", "A", "B", "old")}
+    fields |= {name: np.zeros(n * m) for name in ("P", "Pi", "A", "B", "old", "noise")}
     fields |= {name: np.zeros(m) for name in ("a", "M", "Mi")} | {
         "values": np.zeros(n * n),
         "z_values": np.zeros(p * n),
@@ -68,7 +68,7 @@ def _slopes(node: Node, lengths: Lengths, *operands: Array) -> tuple[Array, ...]
         space = _space(op, own, np.array(operands[9][place]))
         names = (*OPERANDS, "start")
         fields: dict[str, Any] = {name: x[place].ravel().copy() for name, x in zip(names, found, strict=True)}
-        fields |= {name: np.zeros(n * m) for name in ("G", "Gi", "old", "outer", "second", "of_T")}
+        fields |= {name: np.zeros(n * m) for name in ("G", "Gi", "old", "outer", "second", "of_T", "of_Q")}
         fields |= {name: np.zeros(m) for name in ("r", "diffuse_r", "w", "M", "Mi")}
         fields |= {name: np.zeros(BLOCK * n * m) for name in ("made", "made_free")}
         fields |= {name: np.zeros(p * n * m) for name in ("inner", "inner_free")}

@@ -10,3 +10,5 @@ SMALL: Final = 8
 """Rows of the largest matrices with routines of their own."""
 NEARLY: Final = 1.0 - 1e-6
 """An element of a vector of at least this share of the largest one counts as equally large."""
+SIDES: Final = 8
+"""Short rows that are sorted side by side."""

@@ -39,7 +39,7 @@ class Space:
         `known_times`, or the density itself where it is -inf or NaN and nothing else was kept.
     kept, kept_free, end (Array): Covariances and diffuse parts at the first step of blocks, (blocks, n, m), and the
         covariance behind the last observation.
-    P, Pi, A, B, old (Array): Matrices (n, m) of memory; A and B for what is computed on the way.
+    P, Pi, A, B, old, noise (Array): Matrices (n, m) of memory; A and B for what is computed on the way, `noise` for Q.
     a, M, Mi (Array): Vectors of m numbers.
     begins, columns, values, z_begins, z_columns, z_values (Array): Entries of T and Z that are not zero, row by row.
     times, p, n, m, block (int): Lengths; `block` in steps.
@@ -71,6 +71,7 @@ class Space:
     A: Array[f64]
     B: Array[f64]
     old: Array[f64]
+    noise: Array[f64]
     a: Array[f64]
     M: Array[f64]
     Mi: Array[f64]
@@ -158,20 +159,33 @@ def transposed_product(
 
 @native
 def turn(x: Array[f64], y: Array[f64], n: i64, m: i64) -> None:
-    """y = x', with zeros behind its rows: what memory held there could be numbers that are slow to compute with."""
-    for i in range(n):
+    """y = x', four rows at a time; what stands behind the rows of y stays."""
+    whole = n // 4
+    for k in range(whole):
+        i = 4 * k
+        row = i * m
+        for j in range(n):
+            to = j * m + i
+            y[to] = x[row + j]
+            y[to + 1] = x[row + m + j]
+            y[to + 2] = x[row + 2 * m + j]
+            y[to + 3] = x[row + 3 * m + j]
+    for i in range(4 * whole, n):
         for j in range(n):
             y[j * m + i] = x[i * m + j]
-        for j in range(n, m):
-            y[i * m + j] = 0.0
 
 
 @native
 def mirror(x: Array[f64], n: i64, m: i64) -> None:
     """The upper triangle from the lower one: else differences of rounding stay where T has roots of size 1."""
-    for i in range(n):
+    for k in range(n // 2):
+        i = 2 * k + n % 2
+        row = i * m
         for j in range(i):
-            x[j * m + i] = x[i * m + j]
+            to = j * m + i
+            x[to] = x[row + j]
+            x[to + 1] = x[row + m + j]
+        x[row + i + 1] = x[row + m + i]
 
 
 @native(contract=True)
@@ -255,24 +269,32 @@ def add_both(x: Array[f64], u: Array[f64], v: Array[f64], weight: f64, n: i64, m
 
 
 @native
+def widened(x: Array[f64], y: Array[f64], n: i64, m: i64) -> None:
+    """A matrix whose rows are n apart to one whose rows are m apart, with zeros behind."""
+    for i in range(n):
+        for j in range(n):
+            y[i * m + j] = x[i * n + j]
+        for j in range(n, m):
+            y[i * m + j] = 0.0
+
+
+@native
 def read_space(s: Space, t: i64) -> None:
-    """Entries of T and Z at a time, if they are others than before."""
+    """Entries of T and Z, and Q, at a time, if they are others than before."""
     if t == 0 or s.moving_T == 1:
         entries(s.T[t * s.moving_T * s.n * s.n :], s.n, s.n, s.begins, s.columns, s.values)
     if t == 0 or s.moving_Z == 1:
         entries(s.Z[t * s.moving_Z * s.p * s.n :], s.p, s.n, s.z_begins, s.z_columns, s.z_values)
+    if t == 0 or s.moving_Q == 1:
+        widened(s.Q[t * s.moving_Q * s.n * s.n :], s.noise, s.n, s.m)
 
 
 @native(contract=True)
 def forward(s: Space, t: i64) -> None:
     """P = T P T' + Q, and the diffuse part likewise."""
-    n = s.n
-    m = s.m
     moved(s, s.P)
-    noise = t * s.moving_Q * n * n
-    for i in range(n):
-        for j in range(n):
-            s.P[i * m + j] += s.Q[noise + i * n + j]
+    for j in simd(s.n * s.m):
+        s.P[j] += s.noise[j]
     if t + 1 < s.known_times:
         moved(s, s.Pi)
 
@@ -293,16 +315,6 @@ def copied(x: Array[f64], y: Array[f64], count: i64) -> None:
     """y = x."""
     for j in simd(count):
         y[j] = x[j]
-
-
-@native
-def widened(x: Array[f64], y: Array[f64], n: i64, m: i64) -> None:
-    """A matrix whose rows are n apart to one whose rows are m apart, with zeros behind."""
-    for i in range(n):
-        for j in range(n):
-            y[i * m + j] = x[i * n + j]
-        for j in range(n, m):
-            y[i * m + j] = 0.0
 
 
 @native
@@ -333,6 +345,8 @@ def begin(s: Space) -> None:
     n = s.n
     m = s.m
     widened(s.P1, s.P, n, m)
+    for j in simd(n * m):  # what memory held there could be numbers that are slow to compute with
+        s.B[j] = 0.0
     for j in range(m):
         s.a[j] = s.a1[j] if j < n else 0.0
         s.M[j] = 0.0

@@ -36,7 +36,7 @@ class Slopes:
     y, Z, h, T, Q, c, a1, P1 (Array): In the shapes of `Space`.
     start (Array): What the diffuse part of the first state is multiplied by to give its smoothed mean, n numbers.
     r, diffuse_r, w, M, Mi (Array): Vectors of m numbers.
-    G, Gi, old, outer, second, of_T (Array): Matrices (n, m); `of_T` holds the derivative by T.
+    G, Gi, old, outer, second, of_T, of_Q (Array): Matrices (n, m); the last two hold derivatives by T and Q.
     made, made_free (Array): Covariances at the steps of a block, (block, n, m).
     inner, inner_free (Array): Covariances before each observation of a time, (p, n, m).
     with_mean, with_slope, changes (Array): Sums over settled times for each observation: (p, m), (p, m), p numbers.
@@ -68,6 +68,7 @@ class Slopes:
     outer: Array[f64]
     second: Array[f64]
     of_T: Array[f64]
+    of_Q: Array[f64]
     made: Array[f64]
     made_free: Array[f64]
     inner: Array[f64]
@@ -212,6 +213,16 @@ def keep_transition(s: Space, o: Slopes, t: i64) -> None:
             for j in range(s.n):
                 to[i * s.n + j] = o.of_T[i * s.m + j]
         zero(o.of_T, s.n * s.m)
+
+
+@native
+def keep_noise(s: Space, o: Slopes, t: i64) -> None:
+    """The derivative by Q of a time, or of all times, to where it belongs."""
+    to = o.Q[t * s.moving_Q * s.n * s.n :]
+    for i in range(s.n):
+        for j in range(s.n):
+            to[i * s.n + j] = o.of_Q[i * s.m + j]
+    zero(o.of_Q, s.n * s.m)
 
 
 @native(contract=True)
@@ -394,9 +405,8 @@ def leave_settled(s: Space, o: Slopes, t: i64) -> None:
     held = f64(o.held)
     for j in simd(n * m):
         o.outer[j] -= o.second[j] + held * o.G[j]
-    for i in range(n):
-        for j in range(n):
-            o.Q[i * n + j] += 0.5 * o.outer[i * m + j]
+    for j in simd(n * m):
+        o.of_Q[j] += 0.5 * o.outer[j]
     if o.variable_T > 0:
         add_moved(s, o, o.outer, s.P, 1.0)
     if o.variable_Z == 1:
@@ -432,12 +442,13 @@ def back_in_time(s: Space, o: Slopes, t: i64) -> None:
     """Backwards through the transition that follows a time; P is the covariance behind its observations."""
     n = s.n
     m = s.m
-    noise = t * s.moving_Q * n * n
     intercept = t * s.moving_c * n
     for i in range(n):
         o.c[intercept + i] += o.r[i]
-        for j in range(n):
-            o.Q[noise + i * n + j] += o.G[i * m + j]
+    for j in simd(n * m):
+        o.of_Q[j] += o.G[j]
+    if s.moving_Q == 1:
+        keep_noise(s, o, t)
     if o.variable_T > 0:
         add_mean(s, o, t)
         add_moved(s, o, o.G, s.P, 2.0)
@@ -473,6 +484,7 @@ def clear(s: Space, o: Slopes) -> None:
     zero(o.G, size)
     zero(o.Gi, size)
     zero(o.of_T, size)
+    zero(o.of_Q, size)
 
 
 @native
@@ -532,6 +544,8 @@ def kalman_slopes(s: Space, o: Slopes) -> None:
                 diffuse(s, o, t, i)
     if s.moving_T == 0:
         keep_transition(s, o, 0)
+    if s.moving_Q == 0:
+        keep_noise(s, o, 0)
     for i in range(n):
         o.a1[i] = o.r[i]
         o.start[i] = o.diffuse_r[i]

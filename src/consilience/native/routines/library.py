@@ -6,6 +6,7 @@ In: a symbol `consilience_routine_<name>`. Out: a library with it, compiled when
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, Final
 
 from consilience.native import jit
@@ -37,6 +38,8 @@ from consilience.native.routines.matrices import (
 )
 from consilience.native.routines.roots import distance_from_identity, root_of_block
 from consilience.native.routines.rotations import small_eigen
+from consilience.native.routines.row_networks import write_sort_rows
+from consilience.native.routines.row_sorting import put_rows_right, sort_rows
 from consilience.native.routines.small_systems import small_cholesky, small_solve
 from consilience.native.routines.sparse_cholesky import (
     sparse_cholesky,
@@ -94,6 +97,8 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "select": sorting.select,
     "select_run": sorting.select_run,
     "sort_keys": sorting.sort_keys,
+    "put_rows_right": put_rows_right,
+    "sort_rows": sort_rows,
 }
 # Routines whose loops LLVM makes vectors of: they take longer to compile, and a fourth of the time to run.
 VECTORISED: Final = frozenset(
@@ -114,6 +119,8 @@ VECTORISED: Final = frozenset(
         "unpack_real",
     ]
 )
+WRITTEN: Final[dict[str, Callable[[str], Module]]] = {"sort_rows": write_sort_rows}
+"""Routines whose vectors are written one by one; typed Python says what they mean."""
 
 
 @functools.cache
@@ -122,9 +129,10 @@ def library(symbol: str) -> Library | None:
     function = ROUTINES.get(symbol.removeprefix(PREFIX))
     if function is None:
         return None
-    exported = {symbol: function}
-    passes: jit.Passes = "full" if symbol.removeprefix(PREFIX) in VECTORISED else "light"
-    return load_own(exported, imports=LIBRARY, passes=passes)
+    name = symbol.removeprefix(PREFIX)
+    passes: jit.Passes = "full" if name in VECTORISED else "light"
+    write = functools.partial(WRITTEN[name], symbol) if name in WRITTEN else None
+    return load_own({symbol: function}, write, imports=LIBRARY, passes=passes)
 
 
 def program(symbol: str) -> Module | None:

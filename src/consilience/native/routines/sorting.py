@@ -15,7 +15,6 @@ COMPARED = 64  # so many are compared with each other, side by side
 SMALL = 3000  # fewer numbers are sorted by digits of 8 bits, more by 11
 MANY = 4000  # among more numbers, a sample says where to look for a place
 SAMPLE = 256
-MARGIN = 24  # places of the sample to either side: three standard deviations where it is drawn at random
 MOVES_PER_NUMBER = 4  # more insertions than that cost more than another round
 LOW_HALF = 0xFFFFFFFF
 TOP = -0x8000000000000000
@@ -242,11 +241,20 @@ def argsort(keys: Array[u64], order: Array[u64], other: Array[u64], count: i64) 
 
 
 @native
-def near(words: Array[u64], other: Array[u64], count: i64, place: i64) -> i64:
-    """Put into `other` words among which the one at `place` is, and say before how many others of these it comes.
+def margin_at(place: i64) -> i64:
+    """Places of a sample to either side of `place`: three standard deviations where it is drawn at random, and more."""
+    margin = 3
+    while (margin - 3) * (margin - 3) * SAMPLE < 9 * place * (SAMPLE - place):
+        margin += 1
+    return margin
 
-    A sample says between which words it must be. -1 where it is not between them; the number of words that were put
-    there is the last of `other`.
+
+@native
+def near(words: Array[u64], other: Array[u64], count: i64, place: i64, number: i64) -> i64:
+    """Put into `other` words among which those at `place` and `number` - 1 that follow are; gives the first's place.
+
+    A sample says between which words they must be. -1 where they are not between them; how many words were put there
+    is the last of `other`. `words` and `other` may be the same.
     """
     sample = stack(u64, 256)
     memory = stack(u64, 256)
@@ -255,17 +263,35 @@ def near(words: Array[u64], other: Array[u64], count: i64, place: i64) -> i64:
         sample[k] = words[k * step]
     sort_keys(sample, memory, SAMPLE)
     centre = place * SAMPLE // count
-    low = u64(sample[centre - MARGIN]) if centre >= MARGIN else u64(0)
-    high = u64(sample[centre + MARGIN]) if centre + MARGIN < SAMPLE else u64(0xFFFFFFFFFFFFFFFF)
+    first = centre - margin_at(centre)
+    centre = (place + number - 1) * SAMPLE // count
+    last = centre + margin_at(centre)
+    low = u64(sample[first]) if first >= 0 else u64(0)
+    span = (u64(sample[last]) if last < SAMPLE else u64(0xFFFFFFFFFFFFFFFF)) - low
     before = 0
-    for k in range(count):
-        before += 1 if words[k] < low else 0
     kept = 0
-    for k in range(count):
-        word = u64(words[k])
-        other[kept] = word
-        kept += 1 if word - low <= high - low else 0
-    if before > place or before + kept <= place or kept == count:
+    begin = 0
+    while begin < count:
+        block = words[begin:]
+        inside = 0
+        if begin + BLOCK <= count:
+            for k in range(BLOCK):
+                before += 1 if block[k] < low else 0
+            for k in range(BLOCK):
+                inside += 1 if u64(block[k]) - low <= span else 0
+            if inside > 0:
+                for k in range(BLOCK):
+                    word = u64(block[k])
+                    other[kept] = word
+                    kept += 1 if word - low <= span else 0
+        else:
+            for k in range(count - begin):
+                word = u64(block[k])
+                before += 1 if word < low else 0
+                other[kept] = word
+                kept += 1 if word - low <= span else 0
+        begin += BLOCK
+    if before > place or before + kept < place + number or kept == count:
         return -1
     other[count - 1] = u64(kept)
     return place - before
@@ -282,7 +308,7 @@ def select(keys: Array[u64], other: Array[u64], count: i64, place: i64) -> u64:
     rank = place
     first = True
     if count > MANY and place > 0 and place < count - 1:
-        found = near(keys, other, count, place)
+        found = near(keys, other, count, place, 1)
         if found >= 0:
             left = i64(u64(other[count - 1]))
             rank = found
@@ -349,6 +375,20 @@ def select(keys: Array[u64], other: Array[u64], count: i64, place: i64) -> u64:
 @native
 def select_run(keys: Array[u64], other: Array[u64], count: i64, place: i64, number: i64) -> None:
     """Put into `other` the integers at `place` and the `number` - 1 that follow, in all at most half of `count`."""
+    if count > MANY:
+        left = count
+        rank = near(keys, other, count, place, number)
+        if rank >= 0:
+            left = i64(u64(other[count - 1]))
+        while rank >= 0 and left > MANY:
+            rank = near(other, other, left, rank, number)
+            if rank >= 0:
+                left = i64(u64(other[left - 1]))
+        if rank >= 0 and 2 * left <= count:
+            sort_keys(other, other[left:], left)
+            for k in range(number):
+                other[k] = other[rank + k]
+            return
     low = select(keys, other, count, place)
     high = select(keys, other, count, place + number - 1)
     smaller = 0

@@ -451,17 +451,24 @@ def log_of_power(node: Node, facts: Facts) -> Node | None:
 @rewrites(
     "log",
     name="log of a product over axes",
-    operands=[Reduce],
-    examples=[lambda t: t.log(t.positive_vector.prod()), lambda t: t.log(t.matrix.prod(axis=1))],
+    operands=[Reduce, "abs"],
+    examples=[
+        lambda t: t.log(t.positive_vector.prod()),
+        lambda t: t.log(t.matrix.prod(axis=1)),
+        lambda t: t.log(t.abs(t.matrix.prod(axis=1))),
+    ],
 )
 def log_of_prod(node: Node, facts: Facts) -> Node | None:
     """The logarithm of a product is the sum of the logarithms, which neither overflow nor underflow."""
     inner = node.inputs[0]
+    unsigned = function_of(inner) == "abs"
+    if unsigned:
+        inner = inner.inputs[0]
     if not isinstance(inner.op, Reduce) or inner.op.kind != "prod" or inner.dtype not in FLOATS:
         return None
     (x,), total = inner.inputs, Reduce("sum", inner.op.axes)
-    if facts.non_negative(x):
-        return Node(total, apply("log", x))
+    if unsigned or facts.non_negative(x):
+        return Node(total, apply("log", apply("abs", x) if unsigned else x))
     sign = Node(inner.op, apply("sign", x))
     return apply(
         "where", apply("lt", sign, 0.0), constant(math.nan, x.dtype), Node(total, apply("log", apply("abs", x)))

@@ -1,12 +1,13 @@
 """The normal form of sums: n-ary, numbers together, like terms together, no `sub`.
 
 x - y is x + (-y); a sign before a sum goes to its terms; a sign before a number times a rest goes to the
-number. Reordering holds up to rounding and where no intermediate result overflows. The sign of a zero
-is not kept.
+number. Reordering holds up to rounding and where no intermediate result overflows. -0 is what all terms are that add
+up to it, so that adding 0 is not nothing; a zero that is left where terms cancel has either sign.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,7 +41,7 @@ def _is_normal(node: Node, facts: Facts) -> bool:
     for place, x in enumerate(node.inputs):
         op = x.op
         if isinstance(op, Constant):
-            if place or op.array.ndim or op.array == 0:
+            if place or op.array.ndim or (op.array == 0 and not _counts(op.array, node.inputs[1:], facts)):
                 return False
             continue
         if x.type != shape:
@@ -63,6 +64,12 @@ def _is_normal(node: Node, facts: Facts) -> bool:
             return False
         bases.add(x.inputs if function == "mul" else x)
     return len(bases) == len(node.inputs) - isinstance(node.inputs[0].op, Constant)
+
+
+def _counts(zero: Any, terms: Iterable[Node], facts: Facts) -> bool:
+    """Whether a zero added to terms changes them: +0 beside nothing but -0."""
+    real = zero.dtype.kind == "f" and not np.signbit(zero)
+    return bool(real) and all(facts.minus_zero(x) is not False for x in terms)
 
 
 def _terms(node: Node, facts: Facts) -> list[tuple[int, Node]]:
@@ -135,6 +142,10 @@ def _collected(base: Node, alike: list[_Term], dtype: str, facts: Facts) -> list
         lambda t: -(2.0 * t.x),
         lambda t: t.vector + t.scalar + t.x,
         lambda t: t.i - t.i,
+        lambda t: t.x - 0.0,
+        lambda t: (t.x + 0.0) + (t.y - 0.0),
+        lambda t: t.exp(t.x) + 0.0,
+        lambda t: (t.assumed - t.assumed) + t.x,
     ],
 )
 def collect_sum(node: Node, facts: Facts) -> Node | None:
@@ -149,7 +160,7 @@ def collect_sum(node: Node, facts: Facts) -> Node | None:
             coefficient, base = split_coefficient(x)
             like.setdefault(base, []).append((sign, coefficient, x))
     with np.errstate(all="ignore"):
-        total: Any = np.zeros((), node.dtype)
+        total: Any = -np.zeros((), node.dtype)  # -0, which is nothing added
         for sign, x in terms:
             if is_number(x):
                 total = total + value_of(x) if sign > 0 else total - value_of(x)
@@ -161,7 +172,9 @@ def collect_sum(node: Node, facts: Facts) -> Node | None:
         if group is None:
             return None
         operands += group
-    numbers = [number(total, node.dtype)] if total != 0 or not operands else []
+        if not group:  # what cancels is +0
+            total = total + 0
+    numbers = [number(total, node.dtype)] if total != 0 or not operands or _counts(total, operands, facts) else []
     if not operands and like:
         return numbers[0]
     if numbers and operands and isinstance(operands[0].op, Constant):

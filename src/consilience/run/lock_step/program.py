@@ -1,6 +1,6 @@
 """What JAX compiles for a run: starting points uphill, and stretches of transitions of all chains.
 
-A log density enters; functions of arrays leave, each compiled once.
+A log density enters; functions of arrays leave, each compiled once (`kept_programs`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from consilience.run.lock_step.chees import Array, ChainStates, Density, Learnt, Stride, at, learnt, transition
 from consilience.run.lock_step.jumps import DeviceNormals, jumped
+from consilience.run.lock_step.kept_programs import KeptProgram
 from consilience.run.lock_step.settings import COLUMNS
 
 NUMBERS: Final = 1 << 24  # of a stretch: 128 MiB of draws
@@ -33,9 +34,9 @@ class LockStepProgram:
     def __init__(self, logp: Density, most_steps: int, chains: int, dimension: int) -> None:
         self.most = int(np.clip(NUMBERS // (chains * dimension), 1, MOST_TRANSITIONS))
         self._logp, self._most_steps = logp, most_steps
-        self.at = jax.jit(partial(at, logp))
-        self.climbed = jax.jit(partial(climbed, logp))
-        self.advanced = jax.jit(self._advanced)
+        self.at = KeptProgram(partial(at, logp))
+        self.climbed = KeptProgram(partial(climbed, logp))
+        self.advanced = KeptProgram(self._advanced)
 
     def _advanced(
         self,

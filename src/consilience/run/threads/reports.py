@@ -25,7 +25,8 @@ def state(
     """The state of one chain; the arguments are those of `Engine.states`."""
     # Read once, the rows first: a worker may be changing them, and new rows are empty.
     segment, rows, done = worker.segment, worker.rows, worker.done
-    sampling = segment is not None and segment.phase == "sampling" and worker.ready
+    draws_now = segment is not None and segment.phase == "sampling"  # from the moment on that it is asked for
+    sampling = draws_now and worker.ready
     words = None if rows is None or not worker.ready else rows.statistics[:done]
 
     def recent(role: Role, count: int) -> float:
@@ -48,7 +49,7 @@ def state(
         fresh = int(np.count_nonzero(columns.column(words, diverging) == 1))
     return ChainProgress(
         chain=worker.index,
-        phase=_phase(worker, sampling, stopping, ended),
+        phase=_phase(worker, draws_now, stopping, ended),
         done=worker.total,
         draws=drawn + (ahead if sampling else 0),
         divergences=divergences.get(worker.index, 0) + fresh,

@@ -217,11 +217,16 @@ export function pairs(columns, diverged, names, width) {
 export function parallel(rows, width) {
   const height = 230, inner = 180, step = (width - 80) / Math.max(1, rows.length - 1);
   const x = (k) => 40 + k * step;
+  // Under its axis, as far as the picture has room for it.
+  const name = (k, text) => {
+    const half = 3.3 * text.length;
+    return words(Math.min(width - half, Math.max(half, x(k))), inner + 24 + 15 * (k % 2), text, { "text-anchor": "middle" });
+  };
   const lines = rows[0].ranks.slice(0, 120).map((_, i) => drawn("polyline", {
     points: rows.map((r, k) => `${x(k)},${8 + inner * (1 - r.ranks[i])}`).join(" "), fill: "none", stroke: shade("bad"), opacity: 0.25,
   }));
   const axes = rows.flatMap((r, k) => [drawn("line", { x1: x(k), x2: x(k), y1: 8, y2: 8 + inner, class: "axis" }),
-    words(x(k), inner + 24 + 15 * (k % 2), short(r.text, Math.max(6, Math.floor((2 * step) / 6.8))), { "text-anchor": "middle" })]);
+    name(k, short(r.text, Math.max(6, Math.floor((2 * step) / 6.8))))]);
   return picture(width, height, "Ranks of divergent draws, parameter by parameter", axes, lines);
 }
 

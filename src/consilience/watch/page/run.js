@@ -421,7 +421,7 @@ export class RunPage {
     const numbers = some.filter((r) => r.lower !== null && r.upper !== null), width = this.part.forest.clientWidth || 560;
     const low = Math.min(...numbers.map((r) => r.lower)), top = Math.max(...numbers.map((r) => r.upper));
     const two = width > 860 && some.length > 10, half = two ? Math.ceil(some.length / 2) : some.length;
-    const drawings = numbers.length ? [some.slice(0, half), some.slice(half)].filter((part) => part.length).map((part) => forest(part, Math.min(640, two ? width / 2 - 12 : width), low, top)) : [];
+    const drawings = numbers.length ? [some.slice(0, half), some.slice(half)].filter((part) => part.length).map((part) => forest(part, two ? Math.min(640, width / 2 - 12) : Math.min(960, width), low, top)) : [];
     this.part.forest.replaceChildren(make("div", { class: "beside" }, drawings), numbers.length ? "" : make("p", { class: "dim" }, "Nothing to draw."), this.rows.length > 40 ? make("p", { class: "dim" }, `40 of ${this.total.toLocaleString("en")} parameters, the worst first.`) : "");
   }
 

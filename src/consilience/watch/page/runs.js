@@ -12,6 +12,7 @@ const HEADINGS = [["run", (r) => r.name], ["status", (r) => r.status], ["compare
   ["R-hat", (r) => r.check?.rhat], ["diverged", (r) => r.divergences], ["log evidence", (r) => r.evidence?.[0]], ["elpd (LOO)", (r, page) => page.elpd.get(r.name)?.elpd], ["data", null], ["model", (r) => r.began?.digest], ["seed", (r) => r.seed && (/^\d+$/.test(r.seed) ? Number(r.seed) : r.seed)]];
 const TROUBLE = ["failed", "unreadable", "stale", "not_converged", "chains_disagree"];
 const plus = (value, error, digits) => (value === null || value === undefined ? "–" : `${number(value, digits)}${error === null ? "" : ` ± ${number(error, 2)}`}`);
+const MOST_SHOWN = 300, PAUSE = 3000; // rows of the table, unless all are asked for; milliseconds between two looks
 const drawsOf = (r) => (r.draws && r.chains ? `${r.chains} × ${number(r.draws)}` : r.draws ? number(r.draws) : "–");
 
 export class RunsPage {
@@ -22,6 +23,9 @@ export class RunsPage {
     this.elpd = new Map();
     this.pictured = null;
     this.sort = { by: "run", down: false };
+    this.most = MOST_SHOWN;
+    this.runs = null;
+    this.visible = [];
   }
 
   async start() {
@@ -31,17 +35,34 @@ export class RunsPage {
     this.model = make("div", {});
     this.place.replaceChildren(make("div", { class: "head list" }, make("h1", {}, "Runs"), this.filter), this.body, this.model, this.beside);
     document.title = "Runs";
-    await this.refresh();
-    this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, 3000);
+    await this.look();
   }
 
   stop() {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.ended = true;
   }
 
+  // One look after the other: a list that takes long to make is asked for more seldom.
+  async look() {
+    const began = performance.now();
+    this.again = document.hidden && this.runs !== null; // seen when the tab is shown
+    if (!this.again) await this.refresh();
+    if (!this.ended) this.timer = setTimeout(() => this.look(), Math.max(PAUSE, 10 * (performance.now() - began)));
+  }
+
   async refresh() {
-    try { this.runs = (await ask("runs")).runs; } catch (error) { this.body.replaceChildren(make("p", { role: "status" }, error.message)); return; }
+    this.again = false;
+    try {
+      const { runs } = await ask("runs"), told = JSON.stringify(runs);
+      if (told === this.told) return;
+      this.told = told;
+      this.runs = runs;
+    } catch (error) {
+      this.told = null;
+      this.body.replaceChildren(make("p", { role: "status" }, error.message));
+      return;
+    }
     this.show();
     if (!this.asking) this.askForLeaveOneOut();
   }
@@ -49,7 +70,7 @@ export class RunsPage {
   // One run after the other, so that nobody waits for them.
   async askForLeaveOneOut() {
     this.asking = true;
-    for (const r of this.runs) {
+    for (const r of [...this.visible]) {
       if (this.ended) return;
       if (!r.pointwise || LIVE.includes(r.status) || this.elpd.has(r.name)) continue;
       try { this.elpd.set(r.name, await ask("loo", { run: r.name })); } catch { this.elpd.set(r.name, null); }
@@ -59,14 +80,17 @@ export class RunsPage {
   }
 
   show() {
+    if (this.runs === null) return;
     const wanted = this.filter.value.toLowerCase();
-    const runs = this.sorted(this.runs.filter((r) => `${r.name} ${r.status}`.toLowerCase().includes(wanted)));
+    const found = this.sorted(this.runs.filter((r) => `${r.name} ${r.status}`.toLowerCase().includes(wanted)));
+    const runs = this.visible = found.slice(0, this.most);
     if (!this.runs.length) { this.body.replaceChildren(make("p", {}, "There are no runs yet. A run appears here once it writes to this folder: pm.sample(save=pm.Save(store=\"run.zarr\")).")); return; }
     const focused = document.activeElement?.dataset?.focus, old = this.body.querySelector(".scroll");
     const scrolled = old ? [old.scrollLeft, old.scrollTop] : [0, 0];
     const table = make("div", { class: "scroll list", tabindex: 0, role: "region", "aria-label": "Table of runs" }, make("table", {},
       make("thead", {}, make("tr", {}, HEADINGS.filter(([t]) => this.has(t)).map((heading) => this.heading(heading)))), make("tbody", {}, runs.map((r) => this.row(r)))));
-    this.body.replaceChildren(...this.studies(), make("p", { class: "dim" }, `${plural(runs.length, "run")}${runs.length < this.runs.length ? ` of ${number(this.runs.length)}` : ""}`), table);
+    this.body.replaceChildren(...this.studies(), make("p", { class: "dim" }, `${plural(found.length, "run")}${found.length < this.runs.length ? ` of ${number(this.runs.length)}` : ""}`,
+      runs.length < found.length ? [`, the first ${runs.length} of them below `, make("button", { "data-focus": "all", onclick: () => { this.most = Infinity; this.show(); } }, "Show all")] : null), table);
     [table.scrollLeft, table.scrollTop] = scrolled;
     if (focused) [...this.body.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === focused)?.focus();
   }
@@ -140,7 +164,7 @@ export class RunsPage {
       ["log evidence", (r) => plus(r.evidence?.[0], r.evidence?.[1] ?? null, 5)], ["elpd (LOO)", (r) => { const l = this.elpd.get(r.name); return l ? plus(l.elpd, l.error, 5) : "–"; }], ["model", (r) => r.began?.digest?.slice(0, 7) ?? "–"]];
     const head = (labels) => make("thead", {}, make("tr", {}, labels.map((t) => (t ? make("th", { scope: "col" }, t) : make("td", {})))));
     this.beside.replaceChildren(make("section", { "aria-label": "Comparison" }, make("h2", {}, "Comparison"),
-      make("table", { class: "facts" }, head(["", ...names.map((n) => n.slice(0, 60))]), make("tbody", {}, facts.map(([label, of]) => make("tr", {}, make("th", { scope: "row" }, label), runs.map((r) => make("td", {}, r ? of(r) : "–")))))),
+      scrolled("The two runs", make("table", { class: "facts" }, head(["", ...names.map((n) => n.slice(0, 60))]), make("tbody", {}, facts.map(([label, of]) => make("tr", {}, make("th", { scope: "row" }, label), runs.map((r) => make("td", {}, r ? of(r) : "–"))))))),
       scrolled("Parameters of both runs", make("table", {},
         head(["parameter", "mean 1", "mean 2", "sd 1", "sd 2", "R-hat 1", "R-hat 2", "difference of means in standard errors"]),
         make("tbody", {}, rows.map(([n, i, j]) => make("tr", {}, make("td", {}, n.slice(0, 200)), [number(a.columns.mean[i]), number(b.columns.mean[j]), number(a.columns.sd[i]), number(b.columns.sd[j]), number(a.columns.r_hat[i], 4), number(b.columns.r_hat[j], 4)].map((v) => make("td", {}, v)),
