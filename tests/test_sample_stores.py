@@ -53,7 +53,7 @@ def test_draws_are_stored_through_restarts_and_losses(tmp_path: Path) -> None:
     kept = [0, 2, 3]
     for event in (ChainLost(1, "by chance"), made(20, 41, kept), made(41, 60, kept)):
         store(event)
-    store.finish(result(), 1)
+    store.finish(result())
     tree = stored(path)
     np.testing.assert_array_equal(tree["posterior"]["x"], DRAWS[kept])
     np.testing.assert_array_equal(tree["sample_stats"]["odd"], DRAWS[kept, :, 0] > 0)
@@ -75,7 +75,7 @@ def test_a_fault_is_said_at_the_end_and_the_place_is_free(tmp_path: Path, monkey
     store(made(10, 20))
     store(made(20, 30))
     with pytest.warns(ConsilienceWarning, match=r"only the first 10 draws of each chain: the disk is full\. All draws"):
-        store.finish(result(), 1)
+        store.finish(result())
     np.testing.assert_array_equal(stored(path)["posterior"]["x"], DRAWS[:, :10])
     ZarrStore.create(path, chains=4, overwrite=True).close()
 
@@ -105,7 +105,7 @@ def test_a_course_that_cannot_be_written_is_said_and_draws_are_kept(
     for event in (made(0, 10), Restarted("divergences"), made(0, 60)):
         store(event)
     with pytest.warns(ConsilienceWarning, match="course of the run ends before the run: no room"):
-        store.finish(result(), 1)
+        store.finish(result())
     assert np.array_equal(stored(path)["posterior"]["x"].values, DRAWS)
 
 
