@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from inspect import unwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,7 +35,7 @@ except Exception as error:  # it may be there and broken, which the rest of the 
     package, command = "JAX, which computes chains in lock step,", "pip install 'consilience[jax]'"
     raise MissingPackageError.of(package, command, error) from error
 
-from consilience.run.lock_step.engine import new_leg
+from consilience.run.lock_step.engine import PRECISIONS, new_leg
 
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
@@ -58,9 +59,12 @@ def refuse(*, threads_per_chain: int | None, step: Any, nuts: Any, tuning: Tunin
 
 
 def function_of(density: ModelDensity) -> Callable[[Any], Any]:
-    """The density as a function of JAX, the same for equal models: what JAX compiled for it is found again."""
+    """The density as a function of JAX, the same for equal models: what JAX compiled for it is found again.
+
+    It is computed in the precision of the run: the check for double precision is for those who call `density.jax`.
+    """
     key = tuple(signature(density).items())
-    found = _FUNCTIONS.pop(key, None) or density.jax
+    found = _FUNCTIONS.pop(key, None) or unwrap(density.jax)
     _FUNCTIONS[key] = found
     while len(_FUNCTIONS) > KEPT:
         _FUNCTIONS.popitem(last=False)
@@ -94,8 +98,8 @@ def resumed(saved: Mapping[str, Any], chains: int, seed: int, path: str | Path) 
             f"the run in {str(path)!r} cannot be resumed with the same draws: JAX was {version} and is "
             f"{jax.__version__}. Install that version, or sample anew with `pm.Save(overwrite=True)`."
         )
-    device, climb = own.pop("device"), own.pop("climb")
-    return InLockStep(ChEES(**own), chains, seed, device, climb)
+    device, climb, precision = own.pop("device"), own.pop("climb"), own.pop("precision", PRECISIONS[0])
+    return InLockStep(ChEES(**own), chains, seed, device, climb, precision)
 
 
 class InLockStep(Record, eq=False):
@@ -106,11 +110,14 @@ class InLockStep(Record, eq=False):
     seed: int
     device: Any
     climb: bool
+    precision: str
 
     @property
     def settings(self) -> dict[str, Any]:
         """See `Mover`."""
-        own = {"device": None if self.device is None else str(self.device), "climb": self.climb}
+        own: dict[str, Any] = {"device": None if self.device is None else str(self.device), "climb": self.climb}
+        if self.precision != PRECISIONS[0]:
+            own["precision"] = self.precision
         return {"lock_step": {**as_plain(self.kernel), **own, "jax": jax.__version__}}
 
     def leg(
@@ -136,6 +143,7 @@ class InLockStep(Record, eq=False):
             seed=self.seed,
             monitored=monitored,
             device=self.device,
+            precision=self.precision,
             climb=self.climb,
             other_coordinates=other_coordinates,
             work=density.work,
