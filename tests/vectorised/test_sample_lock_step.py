@@ -33,8 +33,9 @@ def eight_schools() -> pm.Model:
     return model
 
 
-def sampled(model: pm.Model, **settings: Any) -> Any:
-    return pm.sample(model=model, backend="jax", progressbar=False, **{"random_seed": 1, **settings})
+def sampled(model: pm.Model, floatX: str | None = None, **settings: Any) -> Any:
+    with pm.config.change_flags(floatX=floatX):
+        return pm.sample(model=model, backend="jax", progressbar=False, **{"random_seed": 1, **settings})
 
 
 @needs_jax
@@ -197,7 +198,7 @@ def two_towns() -> pm.Model:
         (eight_schools, 1, {"draws": 120, "tune": 110}),
         (eight_schools, 4, {"draws": 120, "tune": 110}),
         (eight_schools, 2, {"discard_tuned_samples": False}),
-        (eight_schools, 2, {"draws": 120, "tune": 110, "precision": "float32"}),
+        (eight_schools, 2, {"draws": 120, "tune": 110, "floatX": "float32"}),
         (two_towns, 4, {}),
     ],
 )
@@ -279,8 +280,8 @@ def counts_and_covariances() -> pm.Model:
 def test_single_precision_gives_the_same_posterior_in_double(made: Any) -> None:
     """Means within five standard errors of both, 1,000 effective draws each; nothing warns of dtypes."""
     ours, double = (
-        sampled(made(), chains=128, stop=pm.Stop(ess=1000), precision=precision, compute_convergence_checks=False)
-        for precision in ("float32", None)
+        sampled(made(), chains=128, stop=pm.Stop(ess=1000), floatX=floatX, compute_convergence_checks=False)
+        for floatX in ("float32", None)
     )
     for name in double.posterior.data_vars:
         mine, other = (run.posterior[name].values for run in (ours, double))
@@ -289,11 +290,6 @@ def test_single_precision_gives_the_same_posterior_in_double(made: Any) -> None:
         error = np.sqrt(2.0 / 1000.0) * other.std(axis=(0, 1))
         assert (np.abs(mine.mean(axis=(0, 1)) - other.mean(axis=(0, 1))) < 5.0 * error).all(), name
     assert ours.sample_stats["lp"].dtype == "float64"
-
-
-def test_precision_is_one_of_jax() -> None:
-    with pytest.raises(SamplingError, match="`precision` is one of JAX"):
-        pm.sample(model=eight_schools(), precision="float32")
 
 
 @needs_jax

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
+from consilience.ir.settings import config
 from consilience.model.log_density import ModelDensity
 from consilience.model.programs import KEPT
 from consilience.model.signature import signature
@@ -69,6 +70,11 @@ def function_of(density: ModelDensity) -> Callable[[Any], Any]:
     while len(_FUNCTIONS) > KEPT:
         _FUNCTIONS.popitem(last=False)
     return found
+
+
+def precision() -> str:
+    """In which chains move: that of `pm.config.floatX`, where it is one of theirs."""
+    return config.floatX if config.floatX in PRECISIONS else PRECISIONS[0]
 
 
 def starting_points(chains: int, initvals: Any) -> int:

@@ -81,7 +81,6 @@ def sample(
     threads_per_chain: int | None = None,
     backend: Literal["llvm", "jax"] | None = None,
     device: Any = None,
-    precision: Literal["float64", "float32"] | None = None,
     executor: Any = None,
     **pymc: Any,
 ) -> Any:
@@ -186,12 +185,9 @@ def sample(
         "llvm": chains on threads. "jax": hundreds or thousands of chains (128 by default) in lock step on one device,
         by ChEES-HMC. From 64 chains on they start at 16 points and are judged by nested R-hat, and
         `pm.Stop(min_draws=…)` counts for four chains: with more chains, each makes fewer draws before the first check.
+        Where `pm.config.floatX` is "float32" they move in single precision, of which draws are delivered in double.
     device : str, optional
         Device of JAX: "cpu", "gpu", "gpu:1"; by default its first, an accelerator if there is one.
-    precision : {'float64', 'float32'}, optional
-        Of positions and densities on the device of JAX, "float64" by default. "float32" takes half the memory and is
-        faster on most devices. Log densities then have 7 digits: with very many rows their rounding shows in
-        acceptance. Draws are delivered, and judged, in float64.
     executor : Executor, optional
         Runs the chains on other processes and machines: an executor of `concurrent.futures` (a process pool, loky,
         MPI), a Dask client or `pm.cluster.ray()`. The draws are the same as on threads, whatever happens to the
@@ -266,9 +262,8 @@ def sample(
         from consilience.sample import lock_step as together
 
         together.refuse(threads_per_chain=threads_per_chain, step=step, nuts=nuts, tuning=tuning, jumps=jumps)
-    elif device is not None or precision is not None:
-        name = "precision" if device is None else "device"
-        raise SamplingError(f'`{name}` is one of JAX; say `backend="jax"` too.')
+    elif device is not None:
+        raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     apart = type(executor).__name__ == "Shards"  # the rows are not here
     asked = initvals
     summed, initvals = _eliminated(owner, step, initvals, integrate, apart=apart, lock_step=lock_step)
@@ -333,7 +328,7 @@ def sample(
     mover: Mover
     if lock_step:
         together.check(density)
-        mover = together.InLockStep(ChEES(target_accept), chains, seed, device, climbing, precision or "float64")
+        mover = together.InLockStep(ChEES(target_accept), chains, seed, device, climbing, together.precision())
         starts = together.starting_points(chains, initvals)
     else:
         written = owner if set(summed) - density.integrated.keys() else None
