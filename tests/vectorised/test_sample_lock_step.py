@@ -33,8 +33,9 @@ def eight_schools() -> pm.Model:
     return model
 
 
-def sampled(model: pm.Model, **settings: Any) -> Any:
-    return pm.sample(model=model, backend="jax", progressbar=False, **{"random_seed": 1, **settings})
+def sampled(model: pm.Model, floatX: str | None = None, **settings: Any) -> Any:
+    with pm.config.change_flags(floatX=floatX):
+        return pm.sample(model=model, backend="jax", progressbar=False, **{"random_seed": 1, **settings})
 
 
 @needs_jax
@@ -197,6 +198,7 @@ def two_towns() -> pm.Model:
         (eight_schools, 1, {"draws": 120, "tune": 110}),
         (eight_schools, 4, {"draws": 120, "tune": 110}),
         (eight_schools, 2, {"discard_tuned_samples": False}),
+        (eight_schools, 2, {"draws": 120, "tune": 110, "floatX": "float32"}),
         (two_towns, 4, {}),
     ],
 )
@@ -258,6 +260,36 @@ def test_a_checkpoint_of_chains_in_lock_step_tells_what_it_needs(tmp_path: Path)
 def test_what_chains_in_lock_step_have_not_is_refused(setting: dict[str, Any], said: str) -> None:
     with pytest.raises(SamplingError, match=said):
         sampled(eight_schools(), **setting)
+
+
+def counts_and_covariances() -> pm.Model:
+    """Gamma functions, a Cholesky factor and gathers, whose rows in JAX name dtypes."""
+    place = np.linspace(0.0, 1.0, 12)
+    with pm.Model() as model:
+        rate, length = pm.Gamma("rate", 2.0, 1.0), pm.InverseGamma("length", 3.0, 1.0)
+        pm.NegativeBinomial("n", mu=rate, alpha=2.0, observed=[1, 4, 2])
+        cov = pm.math.exp(-((place[:, None] - place) ** 2) / length) + 0.1 * np.eye(12)
+        pm.MvNormal("y", np.zeros(12), cov=cov, observed=np.sin(place))
+        part = pm.Normal("part", shape=3)
+        pm.Bernoulli("hit", logit_p=part[np.array([0, 2, 1, 1])], observed=[1, 0, 1, 1])
+    return model
+
+
+@needs_jax
+@pytest.mark.parametrize("made", [eight_schools, counts_and_covariances])
+def test_single_precision_gives_the_same_posterior_in_double(made: Any) -> None:
+    """Means within five standard errors of both, 1,000 effective draws each; nothing warns of dtypes."""
+    ours, double = (
+        sampled(made(), chains=128, stop=pm.Stop(ess=1000), floatX=floatX, compute_convergence_checks=False)
+        for floatX in ("float32", None)
+    )
+    for name in double.posterior.data_vars:
+        mine, other = (run.posterior[name].values for run in (ours, double))
+        assert mine.dtype == "float64"
+        assert not np.array_equal(mine[:, :5], other[:, :5])
+        error = np.sqrt(2.0 / 1000.0) * other.std(axis=(0, 1))
+        assert (np.abs(mine.mean(axis=(0, 1)) - other.mean(axis=(0, 1))) < 5.0 * error).all(), name
+    assert ours.sample_stats["lp"].dtype == "float64"
 
 
 @needs_jax

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from inspect import unwrap
 from pathlib import Path
 from typing import Any, Final
 
 from consilience.errors import MissingPackageError, ModelError, SamplingError
+from consilience.ir.settings import config
 from consilience.model.log_density import ModelDensity
 from consilience.model.programs import KEPT
 from consilience.model.signature import signature
@@ -30,7 +32,7 @@ except Exception as error:  # it may be there and broken, which the rest of the 
     package, command = "JAX, which computes chains in lock step,", "pip install 'consilience[jax]'"
     raise MissingPackageError.of(package, command, error) from error
 
-from consilience.run.lock_step.engine import new_leg
+from consilience.run.lock_step.engine import PRECISIONS, new_leg
 
 _FUNCTIONS: Final[OrderedDict[tuple[tuple[str, str], ...], Callable[[Any], Any]]] = OrderedDict()  # latest last
 
@@ -54,13 +56,21 @@ def refuse(*, threads_per_chain: int | None, step: Any, nuts: Any, tuning: Tunin
 
 
 def function_of(density: ModelDensity) -> Callable[[Any], Any]:
-    """The density as a function of JAX, the same for equal models: what JAX compiled for it is found again."""
+    """The density as a function of JAX, the same for equal models: what JAX compiled for it is found again.
+
+    It is computed in the precision of the run: the check for double precision is for those who call `density.jax`.
+    """
     key = tuple(signature(density).items())
-    found = _FUNCTIONS.pop(key, None) or density.jax
+    found = _FUNCTIONS.pop(key, None) or unwrap(density.jax)
     _FUNCTIONS[key] = found
     while len(_FUNCTIONS) > KEPT:
         _FUNCTIONS.popitem(last=False)
     return found
+
+
+def precision() -> str:
+    """In which chains move: that of `pm.config.floatX`, where it is one of theirs."""
+    return config.floatX if config.floatX in PRECISIONS else PRECISIONS[0]
 
 
 def starting_points(chains: int, initvals: Any) -> int:
@@ -90,8 +100,8 @@ def resumed(saved: Mapping[str, Any], chains: int, seed: int, path: str | Path) 
             f"the run in {str(path)!r} cannot be resumed with the same draws: JAX was {version} and is "
             f"{jax.__version__}. Install that version, or sample anew with `pm.Save(overwrite=True)`."
         )
-    device, climb = own.pop("device"), own.pop("climb")
-    return InLockStep(ChEES(**own), seed, chains=chains, device=device, climb=climb)
+    device, climb, precision = own.pop("device"), own.pop("climb"), own.pop("precision", PRECISIONS[0])
+    return InLockStep(ChEES(**own), seed, chains=chains, device=device, climb=climb, precision=precision)
 
 
 class InLockStep(Mover, eq=False):
@@ -101,16 +111,28 @@ class InLockStep(Mover, eq=False):
     chains: int = 1
     device: Any = None
     climb: bool = True
+    precision: str = PRECISIONS[0]
 
     @property
     def settings(self) -> dict[str, Any]:
         """See `Mover`."""
-        own = {"device": None if self.device is None else str(self.device), "climb": self.climb}
+        own: dict[str, Any] = {"device": None if self.device is None else str(self.device), "climb": self.climb}
+        if self.precision != PRECISIONS[0]:
+            own["precision"] = self.precision
         return {"lock_step": {**as_plain(self.kernel), **own, "jax": jax.__version__}}
 
     def _leg(
         self, density: ModelDensity, places: Floats, plan: ModelPlan, search: RegionSearch | None, **common: Any
     ) -> Leg:
         """See `Mover`."""
-        settings = {"chains": self.chains, "device": self.device, "climb": self.climb}
-        return new_leg(function_of(density), self.kernel, places, plan, **settings, **common)
+        return new_leg(
+            function_of(density),
+            self.kernel,
+            places,
+            plan,
+            chains=self.chains,
+            device=self.device,
+            climb=self.climb,
+            precision=self.precision,
+            **common,
+        )

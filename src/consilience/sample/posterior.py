@@ -182,6 +182,7 @@ def sample(
         "llvm": chains on threads. "jax": hundreds or thousands of chains (128 by default) in lock step on one device,
         by ChEES-HMC. From 64 chains on they start at 16 points and are judged by nested R-hat, and
         `pm.Stop(min_draws=…)` counts for four chains: with more chains, each makes fewer draws before the first check.
+        Where `pm.config.floatX` is "float32" they move in single precision, of which draws are delivered in double.
     device : str, optional
         Device of JAX: "cpu", "gpu", "gpu:1"; by default its first, an accelerator if there is one.
     executor : Executor, optional
@@ -323,7 +324,9 @@ def sample(
     mover: Mover
     if lock_step:
         together.check(density)
-        mover = together.InLockStep(ChEES(target_accept), seed, chains=chains, device=device, climb=climbing)
+        mover = together.InLockStep(
+            ChEES(target_accept), seed, chains=chains, device=device, climb=climbing, precision=together.precision()
+        )
         starts = together.starting_points(chains, initvals)
     else:
         written = owner if set(summed) - density.integrated.keys() else None

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from consilience.engines.jax.emit.meanings import JaxEvaluation, means
+from consilience.engines.jax.emit.namespace import held
 from consilience.errors import Status
 from consilience.ir import Constant
 from consilience.lower.views import static
@@ -152,4 +153,4 @@ def _matmul(run: JaxEvaluation, node: Any, a: Any, b: Any) -> Any:
 
 @means(Key)
 def _key(run: JaxEvaluation, node: Any) -> Any:
-    return jnp.asarray(node.op.seed, "int64")
+    return jnp.asarray(node.op.seed, held("int64"))

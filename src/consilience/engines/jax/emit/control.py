@@ -13,7 +13,7 @@ from jax import lax
 
 from consilience.engines.jax.emit.linear_map import with_pullback
 from consilience.engines.jax.emit.meanings import OK, JaxEvaluation, inside, means
-from consilience.ir import numpy_dtype
+from consilience.engines.jax.emit.namespace import held
 from consilience.lower.views import static
 from consilience.ops import Cond
 from consilience.ops.call import FunctionCall
@@ -45,7 +45,7 @@ def _cond(run: JaxEvaluation, node: Any, condition: Any, *operands: Any) -> Any:
     def branch(region: Any) -> Any:
         def taken(given: Any) -> Any:
             found, status = inside(region, given)
-            return [v.astype(numpy_dtype(r.dtype)) for v, r in zip(found, region.results, strict=True)], status | OK
+            return [v.astype(held(r.dtype)) for v, r in zip(found, region.results, strict=True)], status | OK
 
         return taken
 
@@ -58,9 +58,9 @@ def _cond(run: JaxEvaluation, node: Any, condition: Any, *operands: Any) -> Any:
 def _scan(run: JaxEvaluation, node: Any, limit: Any, *operands: Any) -> Any:
     op, body = node.op, node.op.body
     (length,) = static((op.length,))
-    initial = [v.astype(numpy_dtype(p.dtype)) for v, p in zip(operands[: op.carried], body.parameters, strict=False)]
+    initial = [v.astype(held(p.dtype)) for v, p in zip(operands[: op.carried], body.parameters, strict=False)]
     sequences, constants = operands[op.carried : op.carried + op.sequences], operands[op.carried + op.sequences :]
-    count = jnp.asarray(limit, "int64")
+    count = jnp.asarray(limit, held("int64"))
 
     def step(carries: Any, heads: Any) -> Any:
         found, status = inside(body, (*carries, *heads, *constants))
@@ -79,7 +79,7 @@ def _scan(run: JaxEvaluation, node: Any, limit: Any, *operands: Any) -> Any:
             nexts, _, stop, more = step(carries, [])
             return done + 1, stop, nexts, status | more
 
-        begin = (jnp.asarray(0, "int64"), jnp.asarray(False), initial, jnp.asarray(OK))
+        begin = (jnp.asarray(0, held("int64")), jnp.asarray(False), initial, jnp.asarray(OK))
         done, _, last, status = lax.while_loop(unfinished, once, begin)
         run.status = run.status | status
         return [done, *last]
@@ -93,14 +93,14 @@ def _scan(run: JaxEvaluation, node: Any, limit: Any, *operands: Any) -> Any:
             nexts, elements, stop, more = step(*arguments)
             return (
                 nexts,
-                [e.astype(numpy_dtype(w.dtype)) for e, w in zip(elements, op.elements, strict=True)],
+                [e.astype(held(w.dtype)) for e, w in zip(elements, op.elements, strict=True)],
                 stop,
                 more | OK,
             )
 
         def passed(arguments: Any) -> Any:
             own = arguments[0]
-            blank = [jnp.zeros(static(e.static_shape), numpy_dtype(e.dtype)) for e in op.elements]
+            blank = [jnp.zeros(static(e.static_shape), held(e.dtype)) for e in op.elements]
             return own, blank, jnp.asarray(False), jnp.asarray(OK)
 
         nexts, elements, stop, more = lax.cond(going, taken, passed, (carries, heads))
@@ -111,7 +111,7 @@ def _scan(run: JaxEvaluation, node: Any, limit: Any, *operands: Any) -> Any:
     heads = [jnp.roll(s, length - count, axis=0) if op.reverse else s for s in sequences]
     if op.reverse:
         heads = [jnp.flip(s, 0) for s in heads]
-    begin = (jnp.asarray(0, "int64"), jnp.asarray(False), initial, jnp.asarray(OK))
+    begin = (jnp.asarray(0, held("int64")), jnp.asarray(False), initial, jnp.asarray(OK))
     (done, _, last, status), traces = lax.scan(one, begin, (places, heads), length=length)
     if op.reverse:
         traces = [jnp.roll(jnp.flip(t, 0), count - length, axis=0) for t in traces]

@@ -17,8 +17,8 @@ from consilience.engines.emitter.formulas import written
 from consilience.engines.emitter.random import draws
 from consilience.engines.jax.emit.linear_map import with_pullback
 from consilience.engines.jax.emit.meanings import JaxEvaluation, differentiated, means, opaque
-from consilience.engines.jax.emit.namespace import XP
-from consilience.ir import Node, numpy_dtype
+from consilience.engines.jax.emit.namespace import XP, held
+from consilience.ir import Node
 from consilience.lower.views import static
 from consilience.ops import AlteredGradient, Cast, Elementwise, StopGradient
 
@@ -119,12 +119,12 @@ VALUES: Final[dict[str, Callable[..., Any]]] = {
 def _elementwise(run: JaxEvaluation, node: Node, *arrays: Any) -> Any:
     name = node.op.function  # type: ignore[attr-defined]  # Elementwise
     if name in ("mul", "true_div") and not jnp.issubdtype(node.dtype, jnp.bool_):
-        arrays = tuple(_of_choice(x, numpy_dtype(node.dtype)) if x.dtype == bool else x for x in arrays)
+        arrays = tuple(_of_choice(x, held(node.dtype)) if x.dtype == bool else x for x in arrays)
     if name in FUNCTIONS:
         return FUNCTIONS[name](*arrays)
     formula = written(name, tuple(i.tensor_type for i in node.inputs))
     if name in VALUES and all(a.dtype.kind == "f" for a in map(jnp.asarray, arrays)):
-        return differentiated(node, lambda *x: [jnp.asarray(VALUES[name](*x), node.dtype)], *arrays)
+        return differentiated(node, lambda *x: [jnp.asarray(VALUES[name](*x), held(node.dtype))], *arrays)
     if formula is None:
         return opaque(node, *arrays)
     leaves, result = formula
@@ -143,11 +143,11 @@ def _of_choice(x: Any, dtype: Any) -> Any:
 
 @means(Cast)
 def _cast(run: JaxEvaluation, node: Node, x: Any) -> Any:
-    target = numpy_dtype(node.dtype)
+    target = held(node.dtype)
     if jnp.issubdtype(x.dtype, jnp.floating) and target.kind in "iu":
         limits = jnp.iinfo(target)
         missing = 0.0 if target.kind == "u" else float(limits.min)
-        wide = jnp.trunc(jnp.where(jnp.isnan(x), missing, x.astype("float64")))
+        wide = jnp.trunc(jnp.where(jnp.isnan(x), missing, x.astype(held("float64"))))
         inner = (wide > float(limits.min)) & (wide < float(limits.max))
         safe = jnp.where(inner, wide, 0.0).astype(target)
         high = jnp.where(wide >= float(limits.max), limits.max, safe)

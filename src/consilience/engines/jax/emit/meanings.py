@@ -21,7 +21,7 @@ from consilience.engines.emitter import shapes as shapes  # enters its rows
 from consilience.engines.emitter import sparse as sparse  # enters its rows
 from consilience.engines.emitter.table import SHARED, Meanings
 from consilience.engines.jax.emit.linear_map import with_pullback
-from consilience.engines.jax.emit.namespace import XP
+from consilience.engines.jax.emit.namespace import XP, held
 from consilience.errors import ExecutionError, MissingRuleError, Status
 from consilience.ir import Node, Region, TensorType, TupleType, is_leaf, numpy_dtype, tensor_input, topological
 from consilience.ir.side_tables import describe
@@ -72,14 +72,14 @@ def inside(region: Region, operands: Sequence[Any]) -> tuple[list[Any], Any]:
 
 
 def _typed(found: Any, node: Node) -> Any:
-    dtype = numpy_dtype(node.dtype)
+    dtype = held(node.dtype)
     return found if found.dtype == dtype else found.astype(dtype)
 
 
 def forms(node: Node) -> list[Any]:
     """Shapes and dtypes of the results of a node."""
     types = node.type.items if isinstance(node.type, TupleType) else (node.tensor_type,)
-    return [jax.ShapeDtypeStruct(static(t.shape), numpy_dtype(t.dtype)) for t in types]
+    return [jax.ShapeDtypeStruct(static(t.shape), held(t.dtype)) for t in types]
 
 
 def opaque(node: Node, *operands: Any) -> Any:
@@ -91,10 +91,11 @@ def opaque(node: Node, *operands: Any) -> Any:
     if meaning is None:
         raise MissingRuleError(f"`{type(node.op).__name__}` has no meaning in JAX; take `backend='llvm'`.")
     wanted, several = forms(node), isinstance(node.type, TupleType)
-    dtypes = [numpy_dtype(i.dtype) for i in node.inputs]
+    dtypes = [(held(i.dtype), numpy_dtype(i.dtype)) for i in node.inputs]
 
     def on_host(*words: Any) -> Any:
-        arrays = [_from_words(np.asarray(w), dtype) for w, dtype in zip(words, dtypes, strict=True)]
+        given = zip(words, dtypes, strict=True)
+        arrays = [np.asarray(_from_words(np.asarray(w), there), here) for w, (there, here) in given]
         try:
             with np.errstate(all="ignore"):
                 found = meaning(node, {}, *arrays)

@@ -7,7 +7,16 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
+
+from consilience.ir import numpy_dtype
+
+
+def held(dtype: str) -> np.dtype[Any]:
+    """As what JAX holds values of a dtype: in single precision where its double precision is switched off."""
+    found: np.dtype[Any] = jax.dtypes.canonicalize_dtype(numpy_dtype(dtype))
+    return found
 
 
 def _diagonal(x: Any) -> Any:
@@ -35,7 +44,7 @@ XP: Final = SimpleNamespace(
     cholesky_inverse=_cholesky_inverse,
     det=jnp.linalg.det,
     diagonal=_diagonal,
-    double=lambda x: x.astype("float64"),
+    double=lambda x: x.astype(held("float64")),
     inv=lambda x: (jnp.linalg.inv(x), jnp.linalg.slogdet(x)[0] == 0),
     positions=lambda x: x,  # integers as JAX indexes by them
     repeated_places=lambda counts, total: jnp.repeat(jnp.arange(len(counts)), counts, total_repeat_length=total),

@@ -1,7 +1,7 @@
 """A static graph as one function that JAX compiles.
 
-Leaves and expressions in; an executable (`registry.Compile`) or a pure function of JAX's arrays out. Arrays are float64
-where the graph says so, whatever JAX's setting is.
+Leaves and expressions in; an executable (`registry.Compile`) or a pure function of JAX's arrays out. The executable has
+float64 where the graph says so, whatever JAX's setting is; the function follows the setting.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from consilience.engines.jax.emit import arrays as arrays  # enters its rows
 from consilience.engines.jax.emit import control as control  # enters its rows
 from consilience.engines.jax.emit import elementwise as elementwise  # enters its rows
 from consilience.engines.jax.emit.meanings import JaxEvaluation
+from consilience.engines.jax.emit.namespace import held
 from consilience.errors import ExecutionError, LinearAlgebraError, OutOfBoundsError, Status
-from consilience.ir import Node, numpy_dtype
+from consilience.ir import Node
 from consilience.ir.side_tables import describe
 
 Array = npt.NDArray[Any]
@@ -31,7 +32,7 @@ def traceable(leaves: Sequence[Node], outputs: Sequence[Node]) -> Callable[..., 
     """A function of arrays in the order of the leaves: values of the outputs and their status."""
 
     def values(*given: Any) -> tuple[list[Any], Any]:
-        typed = {leaf: jnp.asarray(x, numpy_dtype(leaf.dtype)) for leaf, x in zip(leaves, given, strict=True)}
+        typed = {leaf: jnp.asarray(x, held(leaf.dtype)) for leaf, x in zip(leaves, given, strict=True)}
         run = JaxEvaluation(typed)
         return run.of(outputs), run.status
 
