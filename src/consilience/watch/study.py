@@ -81,7 +81,8 @@ class StoredStudy:
             going = FitUnderWay(name, since, heard, *state)
             going.study = _study(fit, name)
             return going
-        told, tree = self.fits[fit], {}
+        told = self.fits[fit]
+        tree: Any = {}
         if whole and "at" in told:
             from consilience.sample.many_fits import unpacked  # loads what samples
 
