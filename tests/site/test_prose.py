@@ -33,8 +33,8 @@ def test_all_pages_have_few_findings() -> None:
 
 
 def test_measured_figures_belong_to_a_commit() -> None:
-    found = [f"{p.relative_to(ROOT)}:{line}: {words}" for p in prose.pages() for _, line, words in prose.undated(p)]
-    assert found == []
+    undated = [(p.relative_to(ROOT), line, words) for p in prose.pages() for _, line, words in prose.undated(p)]
+    assert undated == []
 
 
 def test_a_figure_without_a_commit_is_found(tmp_path: Path) -> None:
