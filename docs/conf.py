@@ -42,6 +42,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Consilience"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_context = {"default_mode": "auto"}

@@ -12,7 +12,7 @@ import pytest
 
 import consilience as pm
 from consilience.names import older_names
-from consilience.sample import keywords
+from consilience.sample import arguments
 
 EFFECT = np.array([28, 8, -3, 7, -1, 1, 18, 12])
 ERROR = np.array([15, 10, 16, 11, 9, 11, 10, 18])
@@ -57,7 +57,7 @@ def test_a_slip_is_answered_with_what_was_meant(slip: Callable[[], Any], meant: 
     assert re.search(meant, said), said
 
 
-@pytest.mark.parametrize(("word", "own"), keywords.ELSEWHERE.items())
+@pytest.mark.parametrize(("word", "own"), arguments.ELSEWHERE.items())
 def test_keywords_of_other_programs_are_answered(word: str, own: str) -> None:
     with pytest.raises(TypeError, match=f"no argument `{word}`; did you mean `{own}`"):
         pm.sample(model=schools(), **{word: 1})

@@ -440,6 +440,22 @@ def of_another_form(app: Any) -> None:
                     logging.getLogger(__name__).warning("%s: its docstring is not of numpydoc's form", where)
 
 
+SIGNATURE = re.compile(
+    r'(<span class="sig-paren">\(</span>)\s*<dl>(.*?)</dl>\s*(?=<span class="sig-paren">)', re.DOTALL
+)
+
+
+def signature_lines(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Parameters on lines of their own are no list of definitions, as Sphinx has them: readers of screens lose them."""
+    if "sig-paren" in context.get("body", ""):
+        context["body"] = SIGNATURE.sub(_as_lines, context["body"])
+
+
+def _as_lines(found: re.Match[str]) -> str:
+    lines = found[2].replace("<dd>", "<span>").replace("</dd>", "</span>")
+    return f'{found[1]}<span class="sig-lines">{lines}</span>'
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Pages are written before Sphinx looks which there are."""
     app.add_role("name", name_role)
@@ -449,5 +465,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", lambda app: write(Path(app.srcdir)), priority=100)
     app.connect("doctree-read", anchors)
     app.connect("html-page-context", parents)
+    app.connect("html-page-context", signature_lines)
     app.connect("build-finished", write_sources)
     return {"parallel_read_safe": True, "version": "1"}

@@ -126,7 +126,8 @@ def shown(value: Any) -> list[dict[str, Any]]:
         if all(type(v).__module__.partition(".")[0] in {"matplotlib", "arviz_plots"} for v in holds):
             return []
     if type(value).__module__.startswith("pandas") and hasattr(value, "_repr_html_"):
-        return [{"html": f'<div class="cell-table">{value._repr_html_()}</div>'}]
+        table = value._repr_html_().replace("<th></th>", "<td></td>")  # a heading has words
+        return [{"html": f'<div class="cell-table" tabindex="0" role="region" aria-label="Table">{table}</div>'}]
     return [{"text": repr(value)}]
 
 

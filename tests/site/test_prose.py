@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 from building import prose  # noqa: E402
 
-MOST = 16
+MOST = 3
 """Findings on all pages. It was 126 before the rules were written; it never grows."""
 
 

@@ -38,8 +38,8 @@ class Stop(Record):
         this budget, if eight times the draws brought it hardly closer to its goal, or if the draws would fill more than
         half of the free memory. With `max_time` alone the run may take that long.
     monitor (str or sequence of str): Deterministics to check in addition to the free variables. Of simplexes and
-        similar variables up to 32 elements are always checked. Other elements, if not named here, may have fewer
-        effective draws than `ess`.
+        similar variables up to 32 elements are always checked. Other elements, if not named here, may have a smaller
+        effective sample size than `ess`.
     Raises SamplingError: For values out of range.
     See Tuning: How chains tune.
     See sample: Draw from the posterior of a model with the No-U-Turn Sampler.

@@ -151,31 +151,31 @@ class Outcome:
         max_time: float | None = None,
         progressbar: bool | None = None,
     ) -> Posterior:
-        """Go on with the run: the result is the one a longer run would have given from the start.
+        """Continue the run. The result has the draws that a longer run would have given from the start.
 
-        Up to a number of effective draws it takes as long as it takes; Ctrl-C ends it with the draws there are.
+        With `target_ess`, the run takes as long as it needs. Ctrl-C ends it and keeps the draws so far.
 
-        Given a tree in place of a number, add its groups to this result, as ArviZ's `InferenceData.extend` does.
+        Given a tree instead of a number, add its groups to this result, as ArviZ's `InferenceData.extend` does.
 
         Parameters
         ----------
         target_ess : float or xarray.DataTree, optional
-            Effective draws to ask for now, those there are included; or a tree.
+            Effective sample size to reach, present draws included; or a tree.
         join : {'left', 'right'}, default 'left'
-            Of groups that both trees have: "left" keeps those of this one, "right" takes those of the other.
+            For groups that both trees have, "left" keeps those of this tree and "right" takes those of the other.
         draws : int, optional
-            In its place: a number of draws per chain, those there are included.
+            Number of draws per chain to reach, present draws included; instead of `target_ess`.
         max_draws : int, optional
-            At most so many draws per chain, those there are included.
+            Largest number of draws per chain, present draws included.
         max_time : float, optional
-            At most so many seconds from now on.
+            Largest number of seconds from now on.
         progressbar : bool, optional
             Whether to show the run; as in `sample` by default.
 
         Raises
         ------
         SamplingError
-            For a tree that was read from disk or derived from another one, which knows its run no more.
+            For a tree that was read from disk or derived from another one, because it has no run to continue.
         """
         asked: Any = target_ess
         children = getattr(asked, "children", None)
@@ -192,7 +192,7 @@ class Outcome:
                     own[name] = group.copy()
             return cast("Posterior", self)
         if asked is not None and not isinstance(asked, Real):
-            raise SamplingError(f"`extend` takes a number of effective draws or a tree, got {type(asked).__name__}.")
+            raise SamplingError(f"`extend` takes an effective sample size or a tree, got {type(asked).__name__}.")
         run: ModelRun | None = getattr(self, "_run", None)
         if run is None:
             raise SamplingError(

@@ -83,13 +83,12 @@ def sample(
 ) -> Any:
     """Draw from the posterior of a model with the No-U-Turn Sampler, until the draws are good enough.
 
-    By default the run chooses its length: the chains tune together, then draw until every scalar has 400 effective
-    draws in bulk and tails and the chains agree (see `Stop`). Give `draws` and `tune` to fix the length instead, as in
-    PyMC.
+    By default the run chooses its length. The chains tune together and draw until every scalar has an effective sample
+    size (ESS) of 400 in bulk and tails and the chains agree (see `Stop`). Give `draws` and `tune` to fix the length
+    instead, as in PyMC.
 
-    The parameters from `draws` to `idata_kwargs` say what is asked; few runs need more. Those from `step` on say how it
-    is done: the defaults choose it from the model, and `cores`, `threads_per_chain` and `executor` have no part in the
-    draws.
+    Most runs need only the parameters from `draws` to `idata_kwargs`. Those from `step` on control the method; by
+    default it is chosen from the model. `cores`, `threads_per_chain` and `executor` do not change the draws.
 
     Parameters
     ----------
