@@ -12,8 +12,9 @@ import consilience as pm
 import consilience.tensor as pt
 from consilience.backends import llvm, reference
 from consilience.backends.function import function
-from consilience.errors import DtypeError, GraphError, OutOfBoundsError, ParameterError, ShapeError
-from consilience.ir import Node
+from consilience.errors import DtypeError, GraphError, LinearAlgebraError, OutOfBoundsError, ParameterError, ShapeError
+from consilience.ir import Node, tensor_input
+from consilience.lower import chunks
 from consilience.raise_op import Assert
 from consilience.rewrite.rules import simplify
 
@@ -235,3 +236,26 @@ def test_wrong_types_are_named(call: Callable[[Node], Any], error: type[Exceptio
     """What was needed, what came."""
     with pytest.raises(error, match=why):
         call(pt.vector("x"))
+
+
+@pytest.mark.parametrize("part", [1, 256])
+def test_nothing_is_computed_from_a_factorisation_that_failed(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long programs are functions one after the other: those behind it would read what was never written."""
+    monkeypatch.setattr(chunks, "PART", part)
+    x = tensor_input("float64", (2, 2), "x")
+    factor = pt.linalg.cholesky(x)
+    run = llvm.compile([x], [pt.linalg.inv(factor @ factor.T + 1.0)], {}).bind()
+    made: list[Any] = []
+
+    def allocated(shape: Any, dtype: Any) -> Any:
+        found = np.full(shape, 7, dtype)
+        if shape == (2, 2):  # a result, and no memory to work in
+            made.append(found)
+        return found
+
+    monkeypatch.setattr(llvm, "allocated", allocated)
+    run([np.array([[2.0, 0.5], [0.5, 1.0]])])
+    assert (made.pop() != 7.0).all()
+    with pytest.raises(LinearAlgebraError):
+        run([np.array([[1.0, 2.0], [2.0, 1.0]])])
+    assert (made.pop() == 7.0).all()

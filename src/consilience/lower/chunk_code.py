@@ -46,6 +46,9 @@ def _do(writer: Writer, frame: Frame, name: str, count: int, context: Value) -> 
     else:
         with b.for_(0, b.const(i64, count)) as number:
             b.set(frame.status, b.or_(b.get(frame.status), b.call(name, i64, context, number)))
+    failed = b.and_(b.get(frame.status), b.const(i64, int(Status.FACTORISATION_FAILED)))
+    with b.if_(b.cmp("ne", failed, b.const(i64, 0))):  # what a chunk that failed should have written is undefined
+        b.ret(b.get(frame.status))
 
 
 # ---- one loop over elements

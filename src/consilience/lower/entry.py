@@ -129,10 +129,12 @@ class Writer:
             for part, own in zip(parts, names, strict=True):
                 self._function(own, part, export=False)
             b = self.module.function(name, TABLES, i64)
-            status = b.variable(b.const(i64, int(Status.OK)))
+            good = b.const(i64, int(Status.OK))
             for own in names:
-                b.set(status, b.or_(b.get(status), b.call(own, i64, *b.parameters)))
-            b.ret(b.get(status))
+                status = b.call(own, i64, *b.parameters)
+                with b.if_(b.cmp("ne", status, good)):  # what later parts would read was perhaps never written
+                    b.ret(status)
+            b.ret(good)
         return Code(self.module, name, self.arena + 8 * self.slots_in_lines() + self.apart, self.most)
 
     def slots_in_lines(self) -> int:
