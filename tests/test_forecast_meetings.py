@@ -150,6 +150,10 @@ def hidden_and_gone(s: Any, x: Any) -> None:
     pm.Normal("y", level + s * x, EXACT, observed=np.where(X == 4.0, np.nan, Y), dims="day")
 
 
+def diffusion(s: Any, x: Any) -> None:
+    pm.EulerMaruyama("y", 0.5, lambda y, s: (-s * y, EXACT), (s,), init_dist=pm.Normal.dist(), observed=Y, dims="day")
+
+
 TWO = {"day": range(12), "shop": range(3)}
 FORECAST: dict[str, tuple[Callable[[Any, Any], Any], dict[str, Any], dict[str, Any], Any]] = {
     "gaps": (regression(observed=gaps(3, 11)), DAYS, {"y_unobserved": [0.0, 0.0]}, LATER),
@@ -175,6 +179,7 @@ FORECAST: dict[str, tuple[Callable[[Any, Any], Any], dict[str, Any], dict[str, A
         DAYS, {}, LATER,
     ),
     "a parent with data and no time": (fixed_by_data, DAYS, {}, 7.0 + LATER),
+    "a diffusion": (diffusion, DAYS, {}, Y[-1] * np.array([0.5, 0.25])),
     "no dims": (regression(dims=None), DAYS, {}, LATER),
 }  # fmt: skip
 
@@ -244,6 +249,33 @@ def test_what_is_refused_says_what_came() -> None:
             draws(make(), **named)
 
     holds_for_each(REFUSED.items(), law)
+
+
+def test_predictions_at_other_labels_say_that_a_series_begins_anew() -> None:
+    with pm.Model(coords={"day": MONTHS}) as model:
+        s, x = pm.Normal("s"), pm.Data("x", X, dims="day")
+        pm.AR("y", s[None], 1.0, init_dist=pm.Normal.dist(), observed=Y, dims="day")
+        level = pm.GaussianRandomWalk("level", 0.0, 1.0, init_dist=pm.Normal.dist(), dims="day")
+        pm.Normal("z", level + x, 1.0, observed=Y, dims="day")
+    given = {"s": np.ones((1, 2)), "level": np.zeros((1, 2, 12))}
+    with model:
+        pm.sample_posterior_predictive(given, random_seed=1, progressbar=False)
+        pm.set_data({"x": LATER}, coords={"day": AHEAD})
+        with pytest.warns(pm.ConsilienceWarning, match=r"first value on.*`y` along `day`.*pm\.forecast"):
+            pm.sample_posterior_predictive(given, var_names="y", random_seed=1, progressbar=False, predictions=True)
+        with pytest.raises(pm.ShapeError, match=r"draws of `level`.*later times.*pm\.forecast"):
+            pm.sample_posterior_predictive(given, var_names="z", random_seed=1, progressbar=False, predictions=True)
+
+
+def test_forecasts_outside_of_the_box_of_basis_functions_say_so() -> None:
+    with pm.Model(coords=DAYS) as model:
+        s, x = pm.Normal("s"), pm.Data("x", X, dims="day")
+        f = pm.gp.HSGP(m=[6], c=1.5, cov_func=s**2 * pm.gp.cov.ExpQuad(1, ls=3.0)).prior("f", x[:, None], dims="day")
+        pm.Normal("y", f, 1.0, observed=Y, dims="day")
+    prior = pm.sample_prior_predictive(1, model=model, random_seed=1)["prior"]
+    given = {v.name: prior[v.name].values[0, 0] for v in model.free_RVs}
+    with pytest.warns(pm.ConsilienceWarning, match="forecast of `y` has NaN.*box of an HSGP"):
+        draws(model, given, exog={"x": [13.0, 90.0]})
 
 
 FOUR_FOUR_FIVE = pd.to_datetime(["2024-01-28", "2024-02-25", "2024-03-31", "2024-04-28", "2024-05-26"])

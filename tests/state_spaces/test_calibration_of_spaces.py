@@ -71,6 +71,8 @@ def test_ranks_are_uniform(name: str) -> None:
     known = {"divergent", "few effective draws"}
     if name == "dynamic factor":  # loadings near 0 leave the sign of the others open
         known |= {"chains_disagree"}
+    if name == "counts":  # where the level hardly moves, it is bound to its scale
+        known |= {"not_converged"}
     assert set(found.failures) <= known, found.failures
     assert sum(found.failures.values()) <= 25, found.failures
     assert found.passed(), found.summary().to_string()

@@ -183,3 +183,13 @@ def test_state_spaces_do_not_share_parameters_without_a_word() -> None:
         for name in "ab":
             (ss.LevelTrend(1) + ss.MeasurementError()).build_statespace_graph(y, name=name)
     assert [v.name for v in model.free_RVs] == ["sigma_level_trend", "sigma_MeasurementError"]
+
+
+def test_priors_may_have_the_dims_of_their_parameters() -> None:
+    space = ss.SARIMAX((2, 0, 1), None)
+    with pm.Model(coords=space.coords) as model:
+        pm.Normal("ar_params", 0.0, 0.2, dims=space.param_dims["ar_params"])
+        space.build_statespace_graph(np.arange(9.0))
+    assert model.named_vars_to_dims["ar_params"] == ("ar_params_dim",)
+    assert model.coords["ar_params_dim"] == space.parameters[0].labels
+    assert "ma_params_partial" in model.named

@@ -6,7 +6,7 @@ Functions of drift and diffusion in, a distribution of whole paths out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -106,14 +106,23 @@ class EulerMaruyama(UnnamedParameters, Continuous):
         batch = shape[:-1]
         noise = draw("random_normal", fold_in(key, 1), (*batch, self.steps))
         start = spread(drawn(self.init_dist, fold_in(key, 0), batch), batch)
+        return concatenate([expand_dims(start, start.ndim), self._path(start, noise)], -1)
+
+    def continued(self, past: Node, later: Self, periods: int) -> Node:
+        batch = past.static_shape[:-1]
+        return later._path(past[..., -1], Normal.dist(0.0, 1.0, shape=(*batch, periods)))
+
+    def _path(self, start: Node, noise: Node) -> Node:
+        """The values behind a first one, from normal numbers along the last axis."""
+        batch, count = start.static_shape, noise.static_shape[-1]
 
         def step(states: list[Node], heads: list[Node]) -> tuple[list[Node], list[Node]]:
             mean, deviation = self._step(states[0], list(self.values))
             following = spread(mean + deviation * heads[0], batch)
             return [following], [following]
 
-        _, (later,) = along(step, [start], [noise], self.steps)
-        return concatenate([expand_dims(start, start.ndim), later], -1)
+        _, (later,) = along(step, [start], [noise], count)
+        return later
 
     def support_point(self) -> Node:
         return expand_dims(point_of(self.init_dist), self.init_dist.ndim)

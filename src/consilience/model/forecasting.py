@@ -6,6 +6,7 @@ distribution declares (`Distribution.continued`).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -16,7 +17,7 @@ from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import realised_with
 from consilience.distributions.partly_observed import ObservedElements
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, random_variables
-from consilience.errors import ConsilienceError, ModelError
+from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError
 from consilience.ir import Dim, Node, Op, Shared, TensorType, constant, rebuild, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.dimension import Atom
@@ -150,7 +151,16 @@ def forecast(
                 "a share of the length does. Make what the data so far tell numbers: compute them before the model, or "
                 "as a `pm.Data` that has no later values."
             )
-    return dict(zip(names, results, strict=False))
+    made = dict(zip(names, results, strict=False))
+    unknown = [name for name, array in made.items() if array.dtype.kind == "f" and np.isnan(array).any()]
+    if unknown:
+        warnings.warn(
+            f"the forecast of {', '.join(f'`{name}`' for name in unknown)} has NaN: a parameter left its range, or a "
+            "place lies outside the box of an HSGP (`L`, `c`).",
+            ConsilienceWarning,
+            stacklevel=4,
+        )
+    return made
 
 
 class _Beyond:

@@ -21,7 +21,12 @@ from consilience.distributions.densities import (
     undefined,
 )
 from consilience.distributions.parameters import is_known, known_value
-from consilience.distributions.random_variable import RandomVariable, fresh_keys, random_variables
+from consilience.distributions.random_variable import (
+    RandomVariable,
+    distribution_of,
+    fresh_keys,
+    random_variables,
+)
 from consilience.elimination.marginal import drawn_again, placeholders, summed_out
 from consilience.errors import ModelError, ShapeError, warn
 from consilience.ir import Node, constant, numpy_dtype, substitute, tensor_input, topological
@@ -255,9 +260,11 @@ def _fitting(model: ModelVariables, name: str, array: Array, lengths: Lengths, c
         for n, dim in zip(node.static_shape, model.dims_of.get(name, (None,) * node.ndim), strict=True)
     )
     if array.shape != (count, *shape):
+        of_series = isinstance(node.op, RandomVariable) and distribution_of(node).has("continued")
         raise ShapeError(
             f"the draws of `{name}` have shape {array.shape[1:]}, but with the present data the variable has "
-            f"shape {shape}; draw it anew (`sample_vars`), leave it out of the draws, or restore the data."
+            f"shape {shape}; draw it anew (`sample_vars`), leave it out of the draws, or restore the data"
+            f"{'; later times of a series are drawn by `pm.forecast`' if of_series else ''}."
         )
     return np.ascontiguousarray(array, dtype=numpy_dtype(node.dtype))
 

@@ -169,6 +169,8 @@ def sample_posterior_predictive(
         )
     if any(v.name in plan.drawn for v in owner.free) and owner.named_potentials:
         _without_potentials(owner)
+    if owner.coordinates.moved():
+        _from_the_beginning(owner, plan.outputs)
     seed = seed_from(random_seed)
     group = "predictions" if predictions else "posterior_predictive"
     with naming_the_largest(owner):
@@ -200,6 +202,24 @@ def sample_posterior_predictive(
     data = {"predictions_constant_data": data["constant_data"]} if predictions else data
     observed = {} if predictions else {"observed_data": observed_data(owner)}
     return draws.result(owner, {group: arrays, **observed, **data}, trace if extend_inferencedata else None)
+
+
+def _from_the_beginning(model: Model, outputs: Sequence[str]) -> None:
+    """Tell of series that are drawn from their first value, although the labels of time are others than before."""
+    from consilience.ir.side_tables import name_of
+    from consilience.model.forecasting import axis_of, series_of
+
+    moved = model.coordinates.moved()
+    axes = {str(name_of(node)): axis_of(rv) for node, rv in series_of(model).items()}
+    dims = {name: model.dims_of[name][axes[name]] for name in outputs if name in axes and name in model.dims_of}
+    again = [f"`{name}` along `{dim}`" for name, dim in dims.items() if dim in moved]
+    if again:
+        warnings.warn(
+            f"drawn from the first value on, although labels are others than those of the data: {', '.join(again)}. "
+            "`pm.forecast` goes on from the last values.",
+            ConsilienceWarning,
+            stacklevel=3,
+        )
 
 
 def resampled_variables(

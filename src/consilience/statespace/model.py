@@ -118,6 +118,16 @@ class StateSpace:
         """Names of the parameters, each of which may have a prior of the user's."""
         return [p.name for p in self.parameters]
 
+    @property
+    def param_dims(self) -> dict[str, tuple[str, ...]]:
+        """Dimensions of the parameters that are vectors, for priors of the user's: `dims=space.param_dims[name]`."""
+        return {p.name: (f"{p.name}_dim",) for p in self.parameters if p.labels}
+
+    @property
+    def coords(self) -> dict[str, list[str]]:
+        """Labels of these dimensions: `pm.Model(coords=space.coords)`."""
+        return {f"{p.name}_dim": list(p.labels) for p in self.parameters if p.labels}
+
     def build_statespace_graph(
         self, data: Any, exog: Any = None, name: str = "obs", model: Model | None = None
     ) -> Node:

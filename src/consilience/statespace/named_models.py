@@ -77,7 +77,8 @@ class SARIMAX(StateSpace):
     """Seasonal ARIMA with regressors: an ARMA process of the differences, whose first values are diffuse.
 
     order (tuple of (int, int, int)): Autoregressive order, differences, and order of the moving average.
-    seasonal_order (tuple of (int, int, int, int)): The same for lags of a season, and the length of a season.
+    seasonal_order (tuple of (int, int, int, int)): The same for lags of a season, and the length of a season; None: no
+        season.
     trend ({"n", "c"}): "c" has an intercept of the differenced series, `intercept`.
     exog_state_names: Names of the columns of `exog`, whose coefficients are `beta_exog`.
     measurement_error: Whether observations have noise of their own, `sigma_obs`.
@@ -93,14 +94,14 @@ class SARIMAX(StateSpace):
     def __init__(
         self,
         order: Sequence[int],
-        seasonal_order: Sequence[int] = (0, 0, 0, 0),
+        seasonal_order: Sequence[int] | None = (0, 0, 0, 0),
         trend: str = "n",
         exog_state_names: Sequence[str] = (),
         measurement_error: bool = False,
     ) -> None:
         super().__init__()
         self.p, self.d, self.q = _whole(self.title, "order", order, 3)
-        self.P, self.D, self.Q, self.S = _whole(self.title, "seasonal_order", seasonal_order, 4)
+        self.P, self.D, self.Q, self.S = _whole(self.title, "seasonal_order", seasonal_order or (0, 0, 0, 0), 4)
         if (self.P or self.D or self.Q) and self.S < 2:
             raise ParameterError(f"SARIMAX: seasonal_order needs the length of a season, at least 2, got {self.S}.")
         if trend not in ("n", "c"):
