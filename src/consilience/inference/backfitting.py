@@ -7,13 +7,14 @@ the density decides by Metropolis.
 
 from __future__ import annotations
 
-from consilience.inference.bart_state import BARTInfo, BARTScratch, BARTState
+from consilience.inference.bart_state import DAMPING, BARTInfo, BARTScratch, BARTState
 from consilience.inference.density import Density, evaluate
 from consilience.inference.hamiltonian import copy
 from consilience.inference.point import Point
 from consilience.inference.tree_lines import CONSTANT, add_up, draw_lines, gain_of_lines, lift_lines, value_at
 from consilience.inference.tree_moves import change, draw_leaves, grow, lift, prune
 from consilience.inference.tree_orders import in_order
+from consilience.inference.tree_regrowth import regrow
 from consilience.inference.tree_weights import lean
 from consilience.inference.trees import SLOTS, UNUSED, TreeRows, Trees, toss
 from consilience.native.mathematics import inf, log
@@ -22,6 +23,25 @@ from consilience.native.typed_python import Array, boolean, f64, i8, i64, native
 
 MOVES = 3
 """Of each tree in one sweep."""
+BEGINNING = 20
+"""Sweeps at most."""
+
+
+@native
+def beginning(point: Point, state: BARTState) -> boolean:
+    """Whether this sweep is one of the first while tuning, which look for a place to start from."""
+    return 2 * point.transition < min(state.tune, 2 * BEGINNING)
+
+
+@native
+def damp(scratch: BARTScratch, learnt: Array[f64], accepted: f64, begins: boolean) -> None:
+    """Take smaller steps while few trees of a sweep are accepted, in the beginning; full ones afterwards."""
+    if scratch.quadratic or not begins:
+        learnt[DAMPING] = 1.0
+    elif accepted < 0.25:
+        learnt[DAMPING] *= 4.0
+    elif accepted > 0.5:
+        learnt[DAMPING] = max(1.0, 0.5 * learnt[DAMPING])
 
 
 @native
@@ -73,7 +93,7 @@ def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: D
                 scratch.curvature[i] += sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
                 scratch.score[i] += (1.0 if scratch.quadratic else 0.5) * scratch.gradient[i]
         for i in range(first, first + rows.rows):
-            curvature = max(0.0, scratch.curvature[i] / (width * float(scratch.probes)))
+            curvature = state.learnt[DAMPING] * max(0.0, scratch.curvature[i] / (width * float(scratch.probes)))
             scratch.curvature[i] = curvature
             scratch.score[i] = scratch.score[i] / float(scratch.probes) - curvature * (point.position[i] - around[i])
     rows.curvature = scratch.curvature[begin:]
@@ -169,12 +189,15 @@ def renew(
     used = rows.used
     changed = 0
     refused = False
+    begins = beginning(point, state)
     lean(rows, trees, ensemble * scratch.count, scratch.count, tree)
     if rows.lines != CONSTANT:
         lift_lines(rows, trees, tree)
         changed = move_with_lines(rows, trees, scratch, tree)
     else:
         lift(rows, trees, tree)
+        if begins:
+            regrow(rows, trees, tree)
         for _ in range(MOVES):
             changed += move_tree(rows, trees, tree)
         draw_leaves(rows, trees, tree)
@@ -219,7 +242,7 @@ def renew(
     if refused:
         return
     level = evaluate(density, point.position, scratch.gradient)
-    if log(toss(rows)) < level - point.logp - gain:
+    if log(toss(rows)) < level - point.logp - (0.0 if begins else gain):
         point.logp = level
         info.changed += changed
         info.accepted += 1.0

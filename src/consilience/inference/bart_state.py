@@ -9,6 +9,9 @@ from consilience.inference.trees import LEAF, SLOTS, UNUSED, TreeRows, Trees
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, record
 from consilience.record import Record
 
+DAMPING = 2
+"""Where `BARTState.learnt` has what curvatures are multiplied by."""
+
 
 class TreePrior(Record, eq=False):
     """What the sums of trees of a variable are made of: `Block.prior` of a variable that `BARTStep` moves.
@@ -114,7 +117,8 @@ class BARTState:
     levels : Array
         Logarithms of the columns' probabilities, f64[column].
     learnt : Array
-        Concentration of the prior of these probabilities, and 1 / variance of a leaf, f64[2].
+        Concentration of the prior of these probabilities, 1 / variance of a leaf, and by how much curvatures are
+        multiplied, f64[3].
     begun : boolean
         Whether it has begun.
     tune : i64
