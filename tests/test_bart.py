@@ -20,6 +20,8 @@ from consilience.errors import (
     SamplingError,
     ShapeError,
 )
+from consilience.sample.bart import quadratic_in
+from consilience.sample.compiling import compiled
 
 SETTINGS: dict[str, Any] = {
     "chains": 2, "random_seed": 1, "progressbar": False, "compute_convergence_checks": False
@@ -477,6 +479,27 @@ def test_steep_likelihoods_do_not_hold_chains_where_they_begin(family: str) -> N
         result = pm.sample(200, tune=100, **SETTINGS)
     assert np.sqrt(np.mean((result.posterior["mu"].mean(("chain", "draw")) - 3.0 - f) ** 2)) < 0.5
     assert float(result.sample_stats["accepted"].mean()) > 0.1
+
+
+def test_likelihoods_are_normal_in_a_function_only_where_they_are() -> None:
+    X, y = np.arange(12.0)[:, None], np.random.default_rng(0).normal(size=12)
+    for normal, likelihood in (
+        (True, lambda f: pm.Normal("y", f, 2.0, observed=y)),
+        (True, lambda f: pm.Normal("y", 2.0 * f + pm.Normal("a"), pm.HalfNormal("s", np.ones(12)), observed=y)),
+        (True, lambda f: pm.Normal("y", f + f * y, 1.0, observed=y)),
+        (True, lambda f: pm.Potential("y", -((y - f) ** 2))),
+        (False, lambda f: pm.Laplace("y", f, 1.0, observed=y)),
+        (False, lambda f: pm.AsymmetricLaplace("y", mu=f, b=1.0, q=0.3, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.maximum(f, 0.0), 1.0, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.abs(f), 1.0, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.switch(f > 0.0, f, 2.0 * f), 1.0, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.clip(f, -1.0, 1.0), 1.0, observed=y)),
+        (False, lambda f: pm.StudentT("y", 4.0, f, 1.0, observed=y)),
+    ):
+        with pm.Model() as model:
+            likelihood(pm.BART("mu", X, y, m=20))
+        variable = next(v for v in model.free if v.name == "mu")
+        assert quadratic_in(variable, compiled(model)[0]) == normal
 
 
 def test_inclusion_and_importance_find_the_column_that_matters() -> None:

@@ -17,7 +17,7 @@ from consilience.inference.tree_orders import in_order
 from consilience.inference.tree_regrowth import regrow
 from consilience.inference.tree_weights import lean
 from consilience.inference.trees import SLOTS, UNUSED, TreeRows, Trees, toss
-from consilience.native.mathematics import inf, log
+from consilience.native.mathematics import inf, log, sqrt
 from consilience.native.random import random_uniform
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, native
 
@@ -53,49 +53,83 @@ def sign_of(probe: i64, row: i64) -> f64:
 
 
 @native
+def curve(
+    point: Point, scratch: BARTScratch, density: Density, around: Array[f64], begin: i64, output: i64, step: f64
+) -> boolean:
+    """Curvatures and slopes of one output from gradients on both sides of a place; False where there are none.
+
+    `around` is the place, and the rows of an ensemble begin at `begin`. Where the density is quadratic one side is
+    enough.
+    """
+    rows = scratch.rows
+    size = rows.outputs * rows.rows
+    width = step if scratch.quadratic else 2.0 * step
+    first = begin + output * rows.rows
+    copy(point.position, scratch.position, point.dimension)
+    if not scratch.quadratic:
+        for i in range(begin, begin + size):
+            scratch.position[i] = around[i]
+    for i in range(first, first + rows.rows):
+        scratch.curvature[i] = 0.0
+        scratch.score[i] = 0.0
+    for probe in range(scratch.probes):
+        for i in range(first, first + rows.rows):
+            scratch.position[i] = around[i] + step * sign_of(probe if scratch.probes > 1 else -1, i)
+        if evaluate(density, scratch.position, scratch.gradient) == -inf:
+            return False
+        for i in range(first, first + rows.rows):
+            scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
+            scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
+        for i in range(first, first + rows.rows):
+            scratch.position[i] = around[i] - (
+                0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i)
+            )
+        if evaluate(density, scratch.position, scratch.gradient) == -inf:
+            return False
+        for i in range(first, first + rows.rows):
+            scratch.curvature[i] += sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
+            scratch.score[i] += (1.0 if scratch.quadratic else 0.5) * scratch.gradient[i]
+    for i in range(first, first + rows.rows):
+        scratch.curvature[i] = max(0.0, scratch.curvature[i] / (width * float(scratch.probes)))
+        scratch.score[i] /= float(scratch.probes)
+    return True
+
+
+@native
+def bends(scratch: BARTScratch, first: i64, spread: f64) -> boolean:
+    """Whether curvatures found on the spot say something: of densities with kinks alone they are zero."""
+    curvatures = 0.0
+    scores = 0.0
+    for i in range(first, first + scratch.rows.rows):
+        curvatures += scratch.curvature[i]
+        scores += abs(scratch.score[i])
+    return curvatures * spread > 1e-6 * scores
+
+
+@native
 def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: Density, ensemble: i64) -> boolean:
     """Slope and curvature of the density at the rows of one ensemble; False where there are none.
 
     Where it is quadratic two gradients tell it: here, and one unit away. Elsewhere it is what a quadratic around the
-    anchor says of the place where the chain is. Where rows meet, directions with random signs tell the diagonal of the
-    curvature alone; they are the same in every sweep.
+    anchor says of the place where the chain is; of a density that bends in kinks alone, such as Laplace's, from
+    gradients as far away as a leaf's usual value. Where rows meet, directions with random signs tell the diagonal of
+    the curvature alone; they are the same in every sweep.
     """
     rows = scratch.rows
-    size = rows.outputs * rows.rows
-    begin = ensemble * size
-    step = 1.0 if scratch.quadratic else 1e-3
-    width = step if scratch.quadratic else 2.0 * step
+    begin = ensemble * rows.outputs * rows.rows
     around = point.position if scratch.quadratic else state.anchor
+    spread = sqrt(1.0 / scratch.usual)
     for k in range(rows.outputs):
         first = begin + k * rows.rows
-        copy(point.position, scratch.position, point.dimension)
-        if not scratch.quadratic:
-            for i in range(begin, begin + size):
-                scratch.position[i] = around[i]
+        if not curve(point, scratch, density, around, begin, k, 1.0 if scratch.quadratic else 1e-3):
+            return False
+        kinks = not scratch.quadratic and not bends(scratch, first, spread)
+        if kinks and not curve(point, scratch, density, around, begin, k, spread):
+            return False
         for i in range(first, first + rows.rows):
-            scratch.curvature[i] = 0.0
-            scratch.score[i] = 0.0
-        for probe in range(scratch.probes):
-            for i in range(first, first + rows.rows):
-                scratch.position[i] = around[i] + step * sign_of(probe if scratch.probes > 1 else -1, i)
-            if evaluate(density, scratch.position, scratch.gradient) == -inf:
-                return False
-            for i in range(first, first + rows.rows):
-                scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
-                scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
-            for i in range(first, first + rows.rows):
-                scratch.position[i] = around[i] - (
-                    0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i)
-                )
-            if evaluate(density, scratch.position, scratch.gradient) == -inf:
-                return False
-            for i in range(first, first + rows.rows):
-                scratch.curvature[i] += sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
-                scratch.score[i] += (1.0 if scratch.quadratic else 0.5) * scratch.gradient[i]
-        for i in range(first, first + rows.rows):
-            curvature = state.learnt[DAMPING] * max(0.0, scratch.curvature[i] / (width * float(scratch.probes)))
+            curvature = state.learnt[DAMPING] * scratch.curvature[i]
             scratch.curvature[i] = curvature
-            scratch.score[i] = scratch.score[i] / float(scratch.probes) - curvature * (point.position[i] - around[i])
+            scratch.score[i] -= curvature * (point.position[i] - around[i])
     rows.curvature = scratch.curvature[begin:]
     rows.score = scratch.score[begin:]
     return True

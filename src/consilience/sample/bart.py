@@ -17,6 +17,7 @@ from consilience.analysis.separability import links
 from consilience.distributions.forests import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
 from consilience.elimination.addends import total
+from consilience.elimination.polynomial import degrees
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.inference.bart_state import TreePrior
 from consilience.inference.tree_predictions import sum_trees
@@ -126,11 +127,12 @@ def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
         rows_are_apart(variable, density) if forest_of(variable).separate else is_separable(terms, variable, value)
     ):
         return False
-    acting = [term for term in terms if value in set(topological([term]))]
-    (slope,) = gradient(total(acting), [value])
+    acting = total([term for term in terms if value in set(topological([term]))])
+    (slope,) = gradient(acting, [value])
     (curvature,) = gradient(reduce("sum", slope), [value])
     (found,) = simplify([curvature])
-    return value not in set(topological([found]))
+    # Derivatives alone do not tell: those of |x|, of a maximum and of what a comparison chooses are constants, too.
+    return value not in set(topological([found])) and min(degrees([acting, *simplify([acting])], [value])) <= 2
 
 
 def written(trace: Any, name: str) -> Array | None:
