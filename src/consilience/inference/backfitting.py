@@ -96,35 +96,21 @@ def curve(
 
 
 @native
-def bends(scratch: BARTScratch, first: i64, spread: f64) -> boolean:
-    """Whether curvatures found on the spot say something: of densities with kinks alone they are zero."""
-    curvatures = 0.0
-    scores = 0.0
-    for i in range(first, first + scratch.rows.rows):
-        curvatures += scratch.curvature[i]
-        scores += abs(scratch.score[i])
-    return curvatures * spread > 1e-6 * scores
-
-
-@native
 def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: Density, ensemble: i64) -> boolean:
     """Slope and curvature of the density at the rows of one ensemble; False where there are none.
 
     Where it is quadratic two gradients tell it: here, and one unit away. Elsewhere it is what a quadratic around the
-    anchor says of the place where the chain is; of a density that bends in kinks alone, such as Laplace's, from
+    anchor says of the place where the chain is; of a density that bends in kinks, such as Laplace's, from
     gradients as far away as a leaf's usual value. Where rows meet, directions with random signs tell the diagonal of
     the curvature alone; they are the same in every sweep.
     """
     rows = scratch.rows
     begin = ensemble * rows.outputs * rows.rows
     around = point.position if scratch.quadratic else state.anchor
-    spread = sqrt(1.0 / scratch.usual)
+    step = 1.0 if scratch.quadratic else (sqrt(1.0 / scratch.usual) if scratch.kinks else 1e-3)
     for k in range(rows.outputs):
         first = begin + k * rows.rows
-        if not curve(point, scratch, density, around, begin, k, 1.0 if scratch.quadratic else 1e-3):
-            return False
-        kinks = not scratch.quadratic and not bends(scratch, first, spread)
-        if kinks and not curve(point, scratch, density, around, begin, k, spread):
+        if not curve(point, scratch, density, around, begin, k, step):
             return False
         for i in range(first, first + rows.rows):
             curvature = state.learnt[DAMPING] * scratch.curvature[i]

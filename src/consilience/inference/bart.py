@@ -220,7 +220,7 @@ class BARTStep(Kernel):
         kept, tried = (new_trees(1, prior.outputs, prior.lines > 0) for _ in range(2))
         return BARTScratch(
             rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.scale**-2, prior.quadratic,
-            1 if prior.apart else PROBES, position, gradient, prior.sparse, prior.learnt, kept, tried,
+            prior.kinks, 1 if prior.apart else PROBES, position, gradient, prior.sparse, prior.learnt, kept, tried,
             np.zeros(n, np.int8), np.zeros(n if prior.lines else 1, np.int8), curvature, score,
             np.zeros(max(self.words, prior.words), np.int64),
         )  # fmt: skip

@@ -52,6 +52,8 @@ class TreePrior(Record, eq=False):
         Whether the log density is quadratic in each row's sum, and rows do not meet.
     apart : bool
         Whether rows do not meet.
+    kinks : bool
+        Whether the log density bends in kinks, of which second derivatives say nothing.
     """
 
     codes: NDArray[np.int8]
@@ -75,6 +77,7 @@ class TreePrior(Record, eq=False):
     fewest: int = 1
     quadratic: bool = False
     apart: bool = True
+    kinks: bool = False
 
     @property
     def words(self) -> int:
@@ -149,7 +152,7 @@ class BARTScratch:
         Mean of the sum.
     usual : f64
         1 / variance of a leaf where it is not learnt.
-    quadratic : boolean
+    quadratic, kinks : boolean
         See `TreePrior`.
     probes : i64
         Directions along which gradients tell the curvature: one is enough where rows do not meet.
@@ -174,6 +177,7 @@ class BARTScratch:
     offset: f64
     usual: f64
     quadratic: boolean
+    kinks: boolean
     probes: i64
     position: Array[f64]
     gradient: Array[f64]
