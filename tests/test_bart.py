@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from consilience.errors import (
     SamplingError,
     ShapeError,
 )
+from consilience.sample.bart import quadratic_in
+from consilience.sample.compiling import compiled
 
 SETTINGS: dict[str, Any] = {
     "chains": 2, "random_seed": 1, "progressbar": False, "compute_convergence_checks": False
@@ -240,9 +243,9 @@ def test_leaves_with_lines_follow_lines_beyond_the_data(response: str, family: s
                 mu = pm.BART("mu", X, y, m=10, response=response)
                 pm.Normal("y", mu, 0.2, observed=y)
             else:
-                y = np.random.default_rng(1).poisson(np.exp(1.0 + f))
-                mu = pm.BART("mu", X, np.log(y + 0.5), m=10, response=response)
-                pm.Poisson("y", pm.math.exp(1.0 + mu), observed=y)
+                y = np.random.default_rng(1).poisson(np.exp(2.0 + f))
+                mu = pm.BART("mu", X, np.log(y + 0.5) - 2.0, m=10, response=response)
+                pm.Poisson("y", pm.math.exp(2.0 + mu), observed=y)
         return made
 
     fitted = model()
@@ -385,8 +388,9 @@ def test_random_covariates_are_refused() -> None:
         lambda: pm.sample(10, step=pm.BARTStep(["sigma"]), progressbar=False),
         lambda: pm.marginalize(pm.modelcontext(None), "mu"),
         lambda: pm.collapse(pm.modelcontext(None), "mu"),
+        lambda: pm.sample(10, backend="jax", progressbar=False),
     ],
-    ids=["find_MAP", "laplace", "fit", "smc", "NUTS", "Slice", "BARTStep", "marginalize", "collapse"],
+    ids=["find_MAP", "laplace", "fit", "smc", "NUTS", "Slice", "BARTStep", "marginalize", "collapse", "jax"],
 )
 def test_what_cannot_move_trees_says_so(call: Any) -> None:
     X, _, y = friedman(20)
@@ -414,6 +418,88 @@ def test_covariates_without_much_to_split_are_sampled(X: np.ndarray) -> None:
         pm.Normal("y", mu, 1.0, observed=y)
         result = pm.sample(50, tune=50, **SETTINGS)
     assert np.isfinite(result.posterior["mu"]).all()
+
+
+COUNTS = np.random.default_rng(0).poisson(np.repeat([8.0, 55.0], 30))
+BINARY = COUNTS % 2
+SHARES = np.where(COUNTS > 30, 0.2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("Y", "likelihood", "told"),
+    [
+        (COUNTS, lambda f: pm.Poisson("y", pm.math.exp(f), observed=COUNTS), "not on the scale of `mu`"),
+        (COUNTS, lambda f: pm.NegativeBinomial("y", pm.math.exp(f), 3.0, observed=COUNTS), "not on the scale of `mu`"),
+        (COUNTS, lambda f: pm.Bernoulli("y", logit_p=f, observed=BINARY), "not on the scale of `mu`"),
+        (COUNTS, lambda f: pm.Bernoulli("y", pm.math.invprobit(f), observed=BINARY), "not on the scale of `mu`"),
+        (SHARES, lambda f: pm.Binomial("y", 200, pm.math.sigmoid(f), observed=COUNTS), "not on the scale of `mu`"),
+        (COUNTS * 1000.0, lambda f: pm.Normal("y", f, 5.0, observed=COUNTS), "not on the scale of `mu`"),
+        (COUNTS, lambda f: pm.Poisson("y", f, observed=COUNTS), "takes `mu` of `y` out of its range"),
+        (COUNTS, lambda f: pm.Normal("y", 0.0, f, observed=COUNTS * 1.0), "takes `sigma` of `y` out of its range"),
+        (SHARES, lambda f: pm.Binomial("y", 200, f, observed=COUNTS), "takes `p` of `y` out of its range"),
+        (np.log(COUNTS + 0.5), lambda f: pm.Poisson("y", pm.math.exp(f), observed=COUNTS), None),
+        (np.log(COUNTS / 9.0), lambda f: pm.Poisson("y", 9.0 * pm.math.exp(f), observed=COUNTS), None),
+        (BINARY, lambda f: pm.Bernoulli("y", logit_p=f, observed=BINARY), None),
+        (BINARY, lambda f: pm.Bernoulli("y", pm.math.invprobit(f), observed=np.arange(60) == 0), None),
+        (COUNTS, lambda f: pm.Normal("y", f, pm.HalfNormal("s", 9.0), observed=COUNTS * 1.0), None),
+        (COUNTS - 30.0, lambda f: pm.Normal("y", f + pm.Normal("a", 30.0, 9.0), 5.0, observed=COUNTS * 1.0), None),
+        (COUNTS, lambda f: pm.Potential("y", -0.5 * pm.math.sum(pm.math.sqr(COUNTS - f))), None),
+        (COUNTS, lambda f: pm.Cauchy("y", f, 5.0, observed=COUNTS * 1.0), None),
+    ],
+)
+def test_a_response_on_another_scale_than_the_function_is_named(Y: Any, likelihood: Any, told: str | None) -> None:
+    with pm.Model(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        likelihood(pm.BART("mu", np.arange(60.0)[:, None], Y, m=3))
+        pm.sample(2, tune=2, **SETTINGS)
+    said = [str(one.message) for one in caught if "`mu`" in str(one.message)]
+    assert len(said) == (told is not None), said
+    assert all(told in sentence for sentence in said), said  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("family", ["poisson", "negative binomial", "log scale", "exponential"])
+def test_steep_likelihoods_do_not_hold_chains_where_they_begin(family: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(120, 2))
+    f = np.where(X[:, 0] > 0.5, 1.5, -1.5)
+    with pm.Model():
+        if family == "log scale":
+            y = rng.normal(0.0, np.exp(3.0 + f))
+            mu = pm.BART("mu", X, np.log(np.abs(y) + 0.1), m=10)
+            pm.Normal("y", 0.0, pm.math.exp(mu), observed=y)
+        else:
+            y = rng.exponential(np.exp(3.0 + f)) if family == "exponential" else rng.poisson(np.exp(3.0 + f))
+            mu = pm.BART("mu", X, np.log(y + 0.5), m=10)
+            if family == "poisson":
+                pm.Poisson("y", pm.math.exp(mu), observed=y)
+            elif family == "exponential":
+                pm.Exponential("y", scale=pm.math.exp(mu), observed=y)
+            else:
+                pm.NegativeBinomial("y", pm.math.exp(mu), 5.0, observed=y)
+        result = pm.sample(200, tune=100, **SETTINGS)
+    assert np.sqrt(np.mean((result.posterior["mu"].mean(("chain", "draw")) - 3.0 - f) ** 2)) < 0.5
+    assert float(result.sample_stats["accepted"].mean()) > 0.1
+
+
+def test_likelihoods_are_normal_in_a_function_only_where_they_are() -> None:
+    X, y = np.arange(12.0)[:, None], np.random.default_rng(0).normal(size=12)
+    for normal, likelihood in (
+        (True, lambda f: pm.Normal("y", f, 2.0, observed=y)),
+        (True, lambda f: pm.Normal("y", 2.0 * f + pm.Normal("a"), pm.HalfNormal("s", np.ones(12)), observed=y)),
+        (True, lambda f: pm.Normal("y", f + f * y, 1.0, observed=y)),
+        (True, lambda f: pm.Potential("y", -((y - f) ** 2))),
+        (False, lambda f: pm.Laplace("y", f, 1.0, observed=y)),
+        (False, lambda f: pm.AsymmetricLaplace("y", mu=f, b=1.0, q=0.3, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.maximum(f, 0.0), 1.0, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.abs(f), 1.0, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.switch(f > 0.0, f, 2.0 * f), 1.0, observed=y)),
+        (False, lambda f: pm.Normal("y", pm.math.clip(f, -1.0, 1.0), 1.0, observed=y)),
+        (False, lambda f: pm.StudentT("y", 4.0, f, 1.0, observed=y)),
+    ):
+        with pm.Model() as model:
+            likelihood(pm.BART("mu", X, y, m=20))
+        variable = next(v for v in model.free if v.name == "mu")
+        assert quadratic_in(variable, compiled(model)[0]) == normal
 
 
 def test_inclusion_and_importance_find_the_column_that_matters() -> None:

@@ -182,8 +182,14 @@ def check(X: np.ndarray, m: int, conjugate: bool, **settings: Any) -> None:
         result = pm.sample(4000, tune=200, chains=4, random_seed=1, progressbar=False, compute_convergence_checks=False)
     forest = model.free[0].node.op.settings[0]
     expected = exact(X, m, forest.scale, forest.offset, settings)
+    compare(result, expected, m, X, 1 + ("response" in settings))
+
+
+def compare(
+    result: Any, expected: dict[tuple[tuple[int, ...], ...], float], m: int, X: np.ndarray, width: int = 1
+) -> None:
+    """Compare frequencies of partitions in four chains with their probabilities."""
     words = result.sample_stats["mu_trees"].to_numpy().view(np.int64)
-    width = 1 + ("response" in settings)
     drawn = [leaves_of(draw, m, X, width) for chain in words for draw in chain]
     assert set(drawn) <= set(expected)
     rare = [key for key, chance in expected.items() if chance < 40 / len(drawn)]  # too few visits to judge each alone
@@ -265,3 +271,35 @@ def test_monotone_trees_are_those_of_all_trees_that_are_in_order(missing: bool, 
         theirs = np.array([moment(v).mean(axis=0) for v in parts])
         error = np.sqrt((mine.var(axis=0, ddof=1) + theirs.var(axis=0, ddof=1)) / 40)
         np.testing.assert_array_less(np.abs(mine.mean(axis=0) - theirs.mean(axis=0)), 5.0 * error)
+
+
+@pytest.mark.parametrize("family", ["laplace", "asymmetric", "hinge"])
+def test_trees_under_densities_with_kinks_are_visited_as_often_as_all_trees_enumerated_say(family: str) -> None:
+    X = np.column_stack([np.arange(8.0) * 3 // 8, BITS[:, 0]])
+    with pm.Model() as model:
+        mu = pm.BART("mu", X, Y, m=1, leaf_sd=SPREAD)
+        error = Y - mu
+        level = {
+            "laplace": -pm.math.abs(error),
+            "asymmetric": -error * (0.7 - pm.math.lt(error, 0.0)),
+            "hinge": -pm.math.maximum(error, 0.0) - 0.1 * error**2,
+        }[family]
+        pm.Potential("y", pm.math.sum(level))
+        result = pm.sample(4000, tune=200, chains=4, random_seed=1, progressbar=False, compute_convergence_checks=False)
+    forest = model.free[0].node.op.settings[0]
+    grid = forest.offset + forest.scale * np.linspace(-6.0, 6.0, 4001)
+    error = Y[:, None] - grid
+    levels = {
+        "laplace": -np.abs(error),
+        "asymmetric": -error * (0.7 - (error < 0.0)),
+        "hinge": -np.maximum(error, 0.0) - 0.1 * error**2,
+    }[family]
+    prior = stats.norm(forest.offset, forest.scale).logpdf(grid)
+    chances: dict[tuple[tuple[int, ...], ...], float] = {}
+    for leaves, chance, counts in all_trees(X, 0.95, 2.0):
+        own = sum(special.logsumexp(prior + levels[list(rows)].sum(axis=0)) for rows, _ in leaves)
+        own += len(leaves) * np.log(grid[1] - grid[0])
+        key = (place_of(leaves),)
+        chances[key] = chances.get(key, 0.0) + chance / len(counts) ** sum(counts) * np.exp(own)
+    whole = sum(chances.values())
+    compare(result, {key: chance / whole for key, chance in chances.items()}, 1, X)

@@ -7,21 +7,41 @@ the density decides by Metropolis.
 
 from __future__ import annotations
 
-from consilience.inference.bart_state import BARTInfo, BARTScratch, BARTState
+from consilience.inference.bart_state import DAMPING, BARTInfo, BARTScratch, BARTState
 from consilience.inference.density import Density, evaluate
 from consilience.inference.hamiltonian import copy
 from consilience.inference.point import Point
 from consilience.inference.tree_lines import CONSTANT, add_up, draw_lines, gain_of_lines, lift_lines, value_at
 from consilience.inference.tree_moves import change, draw_leaves, grow, lift, prune
 from consilience.inference.tree_orders import in_order
+from consilience.inference.tree_regrowth import regrow
 from consilience.inference.tree_weights import lean
 from consilience.inference.trees import SLOTS, UNUSED, TreeRows, Trees, toss
-from consilience.native.mathematics import inf, log
+from consilience.native.mathematics import inf, log, sqrt
 from consilience.native.random import random_uniform
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, native
 
 MOVES = 3
 """Of each tree in one sweep."""
+BEGINNING = 20
+"""Sweeps at most."""
+
+
+@native
+def beginning(point: Point, state: BARTState) -> boolean:
+    """Whether this sweep is one of the first while tuning, which look for a place to start from."""
+    return 2 * point.transition < min(state.tune, 2 * BEGINNING)
+
+
+@native
+def damp(scratch: BARTScratch, learnt: Array[f64], accepted: f64, begins: boolean) -> None:
+    """Take smaller steps while few trees of a sweep are accepted, in the beginning; full ones afterwards."""
+    if scratch.quadratic or not begins:
+        learnt[DAMPING] = 1.0
+    elif accepted < 0.25:
+        learnt[DAMPING] *= 4.0
+    elif accepted > 0.5:
+        learnt[DAMPING] = max(1.0, 0.5 * learnt[DAMPING])
 
 
 @native
@@ -33,49 +53,69 @@ def sign_of(probe: i64, row: i64) -> f64:
 
 
 @native
+def curve(
+    point: Point, scratch: BARTScratch, density: Density, around: Array[f64], begin: i64, output: i64, step: f64
+) -> boolean:
+    """Curvatures and slopes of one output from gradients on both sides of a place; False where there are none.
+
+    `around` is the place, and the rows of an ensemble begin at `begin`. Where the density is quadratic one side is
+    enough.
+    """
+    rows = scratch.rows
+    size = rows.outputs * rows.rows
+    width = step if scratch.quadratic else 2.0 * step
+    first = begin + output * rows.rows
+    copy(point.position, scratch.position, point.dimension)
+    if not scratch.quadratic:
+        for i in range(begin, begin + size):
+            scratch.position[i] = around[i]
+    for i in range(first, first + rows.rows):
+        scratch.curvature[i] = 0.0
+        scratch.score[i] = 0.0
+    for probe in range(scratch.probes):
+        for i in range(first, first + rows.rows):
+            scratch.position[i] = around[i] + step * sign_of(probe if scratch.probes > 1 else -1, i)
+        if evaluate(density, scratch.position, scratch.gradient) == -inf:
+            return False
+        for i in range(first, first + rows.rows):
+            scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
+            scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
+        for i in range(first, first + rows.rows):
+            scratch.position[i] = around[i] - (
+                0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i)
+            )
+        if evaluate(density, scratch.position, scratch.gradient) == -inf:
+            return False
+        for i in range(first, first + rows.rows):
+            scratch.curvature[i] += sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
+            scratch.score[i] += (1.0 if scratch.quadratic else 0.5) * scratch.gradient[i]
+    for i in range(first, first + rows.rows):
+        scratch.curvature[i] = max(0.0, scratch.curvature[i] / (width * float(scratch.probes)))
+        scratch.score[i] /= float(scratch.probes)
+    return True
+
+
+@native
 def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: Density, ensemble: i64) -> boolean:
     """Slope and curvature of the density at the rows of one ensemble; False where there are none.
 
     Where it is quadratic two gradients tell it: here, and one unit away. Elsewhere it is what a quadratic around the
-    anchor says of the place where the chain is. Where rows meet, directions with random signs tell the diagonal of the
-    curvature alone; they are the same in every sweep.
+    anchor says of the place where the chain is; of a density that bends in kinks, such as Laplace's, from
+    gradients as far away as a leaf's usual value. Where rows meet, directions with random signs tell the diagonal of
+    the curvature alone; they are the same in every sweep.
     """
     rows = scratch.rows
-    size = rows.outputs * rows.rows
-    begin = ensemble * size
-    step = 1.0 if scratch.quadratic else 1e-3
-    width = step if scratch.quadratic else 2.0 * step
+    begin = ensemble * rows.outputs * rows.rows
     around = point.position if scratch.quadratic else state.anchor
+    step = 1.0 if scratch.quadratic else (sqrt(1.0 / scratch.usual) if scratch.kinks else 1e-3)
     for k in range(rows.outputs):
         first = begin + k * rows.rows
-        copy(point.position, scratch.position, point.dimension)
-        if not scratch.quadratic:
-            for i in range(begin, begin + size):
-                scratch.position[i] = around[i]
+        if not curve(point, scratch, density, around, begin, k, step):
+            return False
         for i in range(first, first + rows.rows):
-            scratch.curvature[i] = 0.0
-            scratch.score[i] = 0.0
-        for probe in range(scratch.probes):
-            for i in range(first, first + rows.rows):
-                scratch.position[i] = around[i] + step * sign_of(probe if scratch.probes > 1 else -1, i)
-            if evaluate(density, scratch.position, scratch.gradient) == -inf:
-                return False
-            for i in range(first, first + rows.rows):
-                scratch.curvature[i] -= sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
-                scratch.score[i] += 0.0 if scratch.quadratic else 0.5 * scratch.gradient[i]
-            for i in range(first, first + rows.rows):
-                scratch.position[i] = around[i] - (
-                    0.0 if scratch.quadratic else step * sign_of(probe if scratch.probes > 1 else -1, i)
-                )
-            if evaluate(density, scratch.position, scratch.gradient) == -inf:
-                return False
-            for i in range(first, first + rows.rows):
-                scratch.curvature[i] += sign_of(probe if scratch.probes > 1 else -1, i) * scratch.gradient[i]
-                scratch.score[i] += (1.0 if scratch.quadratic else 0.5) * scratch.gradient[i]
-        for i in range(first, first + rows.rows):
-            curvature = max(0.0, scratch.curvature[i] / (width * float(scratch.probes)))
+            curvature = state.learnt[DAMPING] * scratch.curvature[i]
             scratch.curvature[i] = curvature
-            scratch.score[i] = scratch.score[i] / float(scratch.probes) - curvature * (point.position[i] - around[i])
+            scratch.score[i] -= curvature * (point.position[i] - around[i])
     rows.curvature = scratch.curvature[begin:]
     rows.score = scratch.score[begin:]
     return True
@@ -169,12 +209,15 @@ def renew(
     used = rows.used
     changed = 0
     refused = False
+    begins = beginning(point, state)
     lean(rows, trees, ensemble * scratch.count, scratch.count, tree)
     if rows.lines != CONSTANT:
         lift_lines(rows, trees, tree)
         changed = move_with_lines(rows, trees, scratch, tree)
     else:
         lift(rows, trees, tree)
+        if begins:
+            regrow(rows, trees, tree)
         for _ in range(MOVES):
             changed += move_tree(rows, trees, tree)
         draw_leaves(rows, trees, tree)
@@ -219,7 +262,7 @@ def renew(
     if refused:
         return
     level = evaluate(density, point.position, scratch.gradient)
-    if log(toss(rows)) < level - point.logp - gain:
+    if log(toss(rows)) < level - point.logp - (0.0 if begins else gain):
         point.logp = level
         info.changed += changed
         info.accepted += 1.0

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from consilience.errors import SamplingError
-from consilience.inference.backfitting import approximate, renew
+from consilience.inference.backfitting import approximate, beginning, damp, renew
 from consilience.inference.bart_state import BARTInfo, BARTScratch, BARTState, TreePrior, new_trees
 from consilience.inference.block import Block
 from consilience.inference.columns import Role
 from consilience.inference.density import Density, evaluate, stopped
+from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start
 from consilience.inference.streams import BACKFITTING, purpose_key
@@ -91,6 +92,9 @@ def step_bart(point: Point, state: BARTState, scratch: BARTScratch, density: Den
     rows.precision = state.learnt[1]
     info.changed = 0
     info.accepted = 0.0
+    begins = beginning(point, state)
+    if begins:
+        copy(point.position, state.anchor, point.dimension)
     for ensemble in range(scratch.ensembles):
         if approximate(point, state, scratch, density, ensemble):
             if scratch.quadratic:  # each tree adds its own part
@@ -106,6 +110,7 @@ def step_bart(point: Point, state: BARTState, scratch: BARTScratch, density: Den
         draw_weights(rows, state.trees, count, state.levels, state.learnt)
     info.spread = 1.0 / sqrt(state.learnt[1])
     info.accepted /= float(scratch.count * scratch.ensembles)
+    damp(scratch, state.learnt, info.accepted, begins)
     info.leaves = 0
     at = 1
     scratch.words[0] = float_bits(rounded(scratch.offset))
@@ -154,7 +159,7 @@ class BARTStep(Kernel):
         prior = self._prior(block)
         count = prior.trees * prior.ensembles
         columns = len(prior.cumulative)
-        learnt = np.array([float(columns), prior.scale**-2])
+        learnt = np.array([float(columns), prior.scale**-2, 1.0])
         levels = np.full(columns, -np.log(columns))
         trees = new_trees(count, prior.outputs, prior.lines > 0)
         return BARTState(trees, vectors.vector(), levels, learnt, False, tune)
@@ -215,7 +220,7 @@ class BARTStep(Kernel):
         kept, tried = (new_trees(1, prior.outputs, prior.lines > 0) for _ in range(2))
         return BARTScratch(
             rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.scale**-2, prior.quadratic,
-            1 if prior.apart else PROBES, position, gradient, prior.sparse, prior.learnt, kept, tried,
+            prior.kinks, 1 if prior.apart else PROBES, position, gradient, prior.sparse, prior.learnt, kept, tried,
             np.zeros(n, np.int8), np.zeros(n if prior.lines else 1, np.int8), curvature, score,
             np.zeros(max(self.words, prior.words), np.int64),
         )  # fmt: skip

@@ -9,6 +9,9 @@ from consilience.inference.trees import LEAF, SLOTS, UNUSED, TreeRows, Trees
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, record
 from consilience.record import Record
 
+DAMPING = 2
+"""Where `BARTState.learnt` has what curvatures are multiplied by."""
+
 
 class TreePrior(Record, eq=False):
     """What the sums of trees of a variable are made of: `Block.prior` of a variable that `BARTStep` moves.
@@ -49,6 +52,8 @@ class TreePrior(Record, eq=False):
         Whether the log density is quadratic in each row's sum, and rows do not meet.
     apart : bool
         Whether rows do not meet.
+    kinks : bool
+        Whether the log density bends in kinks, of which second derivatives say nothing.
     """
 
     codes: NDArray[np.int8]
@@ -72,6 +77,7 @@ class TreePrior(Record, eq=False):
     fewest: int = 1
     quadratic: bool = False
     apart: bool = True
+    kinks: bool = False
 
     @property
     def words(self) -> int:
@@ -114,7 +120,8 @@ class BARTState:
     levels : Array
         Logarithms of the columns' probabilities, f64[column].
     learnt : Array
-        Concentration of the prior of these probabilities, and 1 / variance of a leaf, f64[2].
+        Concentration of the prior of these probabilities, 1 / variance of a leaf, and by how much curvatures are
+        multiplied, f64[3].
     begun : boolean
         Whether it has begun.
     tune : i64
@@ -145,7 +152,7 @@ class BARTScratch:
         Mean of the sum.
     usual : f64
         1 / variance of a leaf where it is not learnt.
-    quadratic : boolean
+    quadratic, kinks : boolean
         See `TreePrior`.
     probes : i64
         Directions along which gradients tell the curvature: one is enough where rows do not meet.
@@ -170,6 +177,7 @@ class BARTScratch:
     offset: f64
     usual: f64
     quadratic: boolean
+    kinks: boolean
     probes: i64
     position: Array[f64]
     gradient: Array[f64]

@@ -17,6 +17,7 @@ from consilience.analysis.separability import links
 from consilience.distributions.forests import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
 from consilience.elimination.addends import total
+from consilience.elimination.polynomial import degrees
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.inference.bart_state import TreePrior
 from consilience.inference.tree_predictions import sum_trees
@@ -93,6 +94,7 @@ def tree_prior(variable: FreeVariable, density: ModelDensity, coded_rows: bool =
         learnt=forest.learnt,
         quadratic=coded_rows and quadratic_in(variable, density),
         apart=coded_rows and rows_are_apart(variable, density),
+        kinks=coded_rows and has_kinks(variable, density),
     )
 
 
@@ -126,11 +128,25 @@ def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
         rows_are_apart(variable, density) if forest_of(variable).separate else is_separable(terms, variable, value)
     ):
         return False
-    acting = [term for term in terms if value in set(topological([term]))]
-    (slope,) = gradient(total(acting), [value])
+    return _bends(variable, density) == (True, True)
+
+
+def has_kinks(variable: FreeVariable, density: ModelDensity) -> bool:
+    """Whether a log density that is not quadratic in a variable bends in kinks, where no second derivative shows it."""
+    return _bends(variable, density) == (True, False)
+
+
+def _bends(variable: FreeVariable, density: ModelDensity) -> tuple[bool, bool]:
+    """Whether second derivatives are free of a variable, and whether the log density is a polynomial of degree 2.
+
+    Derivatives alone do not tell: those of |x|, of a maximum and of what a comparison chooses are constants, too.
+    """
+    terms, value = _terms(variable, density)
+    acting = total([term for term in terms if value in set(topological([term]))])
+    (slope,) = gradient(acting, [value])
     (curvature,) = gradient(reduce("sum", slope), [value])
     (found,) = simplify([curvature])
-    return value not in set(topological([found]))
+    return value not in set(topological([found])), min(degrees([acting, *simplify([acting])], [value])) <= 2
 
 
 def written(trace: Any, name: str) -> Array | None:

@@ -16,7 +16,6 @@ from consilience.ir.settings import config
 from consilience.model.log_density import ModelDensity
 from consilience.model.programs import KEPT
 from consilience.model.signature import signature
-from consilience.model.trees import refuse_trees
 from consilience.model.warm_start import is_result
 from consilience.record import as_plain
 from consilience.run.course import Leg
@@ -81,7 +80,6 @@ def starting_points(chains: int, initvals: Any) -> int:
 
 def check(density: ModelDensity) -> None:
     """ModelError for models without gradient."""
-    refuse_trees(density.model, "`backend`")
     discrete = [v.name for v in density.model.free if not v.continuous]
     if discrete:
         raise ModelError(

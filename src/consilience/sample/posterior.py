@@ -254,6 +254,9 @@ def sample(
     if lock_step:
         if executor is not None:
             raise SamplingError('`executor` moves chains of `backend="llvm"`; leave out one of both.')
+        from consilience.model.trees import refuse_trees
+
+        refuse_trees(owner, "`backend`")  # before JAX is asked for
         from consilience.sample import lock_step as together
 
         together.refuse(threads_per_chain=threads_per_chain, step=step, nuts=nuts, tuning=tuning, jumps=jumps)
@@ -383,6 +386,10 @@ def _notes(model: Model, density: ModelDensity, step: Any, threads_per_chain: in
     if (threads_per_chain or 1) > 1 and density.chunks < 2:
         yield f"`threads_per_chain={threads_per_chain}` has no effect: {density.why_whole()}."
     yield from density.notes()
+    if any(v.has_trees for v in model.free):
+        from consilience.sample.tree_responses import remarks  # few models have trees
+
+        yield from remarks(model)
     continuous = [f"`{v.name}`" for v in model.free if v.continuous]
     if step is None and density.without_gradient and continuous:
         listed = ", ".join(continuous[:5]) + ", …" * (len(continuous) > 5)
