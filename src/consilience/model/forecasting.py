@@ -6,7 +6,6 @@ distribution declares (`Distribution.continued`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -17,7 +16,7 @@ from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import realised_with
 from consilience.distributions.partly_observed import ObservedElements
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, random_variables
-from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError
+from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError, warn
 from consilience.ir import Dim, Node, Op, Shared, TensorType, constant, rebuild, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.dimension import Atom
@@ -154,11 +153,10 @@ def forecast(
     made = dict(zip(names, results, strict=False))
     unknown = [name for name, array in made.items() if array.dtype.kind == "f" and np.isnan(array).any()]
     if unknown:
-        warnings.warn(
+        warn(
             f"the forecast of {', '.join(f'`{name}`' for name in unknown)} has NaN: a parameter left its range, or a "
             "place lies outside the box of an HSGP (`L`, `c`).",
             ConsilienceWarning,
-            stacklevel=4,
         )
     return made
 

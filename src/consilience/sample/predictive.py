@@ -214,11 +214,10 @@ def _from_the_beginning(model: Model, outputs: Sequence[str]) -> None:
     dims = {name: model.dims_of[name][axes[name]] for name in outputs if name in axes and name in model.dims_of}
     again = [f"`{name}` along `{dim}`" for name, dim in dims.items() if dim in moved]
     if again:
-        warnings.warn(
+        warn(
             f"drawn from the first value on, although labels are others than those of the data: {', '.join(again)}. "
             "`pm.forecast` goes on from the last values.",
             ConsilienceWarning,
-            stacklevel=3,
         )
 
 
