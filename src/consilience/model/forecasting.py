@@ -16,7 +16,7 @@ from consilience.backends.shapes import Lengths
 from consilience.distributions.densities import realised_with
 from consilience.distributions.partly_observed import ObservedElements
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, random_variables
-from consilience.errors import ConsilienceError, ConsilienceWarning, ModelError, warn
+from consilience.errors import ConsilienceError, ModelError, warn
 from consilience.ir import Dim, Node, Op, Shared, TensorType, constant, rebuild, tensor_input, topological
 from consilience.ir import dimension as dims
 from consilience.ir.dimension import Atom
@@ -155,8 +155,7 @@ def forecast(
     if unknown:
         warn(
             f"the forecast of {', '.join(f'`{name}`' for name in unknown)} has NaN: a parameter left its range, or a "
-            "place lies outside the box of an HSGP (`L`, `c`).",
-            ConsilienceWarning,
+            "place lies outside the box of an HSGP (`L`, `c`)."
         )
     return made
 
