@@ -129,7 +129,7 @@ def test_other_trees_extend_a_result() -> None:
     np.testing.assert_array_equal(tree.observed_data["y"], before + 1)
     with pytest.raises(pm.SamplingError, match='"left" or "right"'):
         tree.extend(predictive, join="outer")
-    with pytest.raises(pm.SamplingError, match="a number of effective draws or a tree, got dict"):
+    with pytest.raises(pm.SamplingError, match="an effective sample size or a tree, got dict"):
         tree.extend({})
 
 

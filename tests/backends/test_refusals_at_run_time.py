@@ -227,7 +227,7 @@ def test_extremes_of_nothing_are_refused(build: Callable[[Node], Node], mode: st
         (lambda x: x.eval(), GraphError, "needs a value for `x`"),
         (lambda x: x[1.5], DtypeError, "must be an integer or bool tensor"),
         (lambda x: x[np.nan], DtypeError, "must be an integer or bool tensor"),
-        (lambda x: x["a"], DtypeError, "have no meaning here"),
+        (lambda x: x["a"], DtypeError, "indexed by position, got the label 'a'"),
         (lambda x: x[0, 0], ShapeError, "too many indices"),
         (lambda x: x[x > 0, 0], ShapeError, "too many indices"),
     ],

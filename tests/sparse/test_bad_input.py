@@ -47,7 +47,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: sparse.dot(np.eye(2), np.eye(2)), TypeError, "pt.dot"),
     (lambda: pt.exp(A), DtypeError, "`.toarray\\(\\)` makes it dense"),
     (lambda: pt.exp(S), DtypeError, "got a sparse matrix"),
-    (lambda: A @ pt.dvector("x"), TypeError, "pt.dot"),
+    (lambda: A @ pt.dvector("x"), TypeError, "pm.math.dot"),
     (lambda: pm.Model().add_data("A", A), DtypeError, "`A` are a sparse matrix.*pm.Data"),
     (lambda: list(S), TypeError, "its rows are `A\\[i\\]`"),
     (lambda: sparse.matrix("coo"), ValueError, "'csr' or 'csc'"),  # type: ignore[arg-type]  # what is refused

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -209,7 +209,9 @@ class Outcome:
         random_seed: Any = None,
         progressbar: bool = True,
         model: Model | None = None,
-        **settings: Any,
+        cores: int | None = None,
+        callback: Callable[..., Any] | None = None,
+        blocking: bool = True,
     ) -> Any:
         """Attack the draws with what could falsify them; see `pm.challenge`.
 
@@ -223,8 +225,12 @@ class Outcome:
             Whether a line is shown.
         model : Model, optional
             Of the draws, where the result was read from disk.
-        **settings : object
-            `cores`, `callback`, `blocking` of `pm.challenge`.
+        cores : int, optional
+            Largest number of threads; all processors by default.
+        callback : callable, optional
+            Called with `consilience.events.StepProgress` between attacks.
+        blocking : bool, default True
+            False returns at once with a handle, whose `wait()` gives the challenge.
 
         Returns
         -------
@@ -233,5 +239,12 @@ class Outcome:
         """
         attack = face("Posterior.challenge")
         return attack(
-            self, model=model, max_time=max_time, random_seed=random_seed, progressbar=progressbar, **settings
+            self,
+            model=model,
+            max_time=max_time,
+            random_seed=random_seed,
+            cores=cores,
+            progressbar=progressbar,
+            callback=callback,
+            blocking=blocking,
         )
