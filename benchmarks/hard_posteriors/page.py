@@ -90,7 +90,9 @@ def provenance(rows: list[dict[str, Any]]) -> list[str]:
     said = []
     for tree in TREES:
         of = [row for row in rows if row["tree"] == tree]
-        known = sorted({f"commit {row['commit']}" if row.get("commit") else row.get("versions", "") for row in of} - {""})
+        known = sorted(
+            {f"commit {row['commit']}" if row.get("commit") else row.get("versions", "") for row in of} - {""}
+        )
         if known:
             said.append(f"`{tree}` is {' and '.join(known)}")
     timed = [row for row in rows if "load" in row]
