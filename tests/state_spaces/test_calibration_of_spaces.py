@@ -70,7 +70,7 @@ def test_ranks_are_uniform(name: str) -> None:
     found = pm.sbc(model, n=100, random_seed=1)
     known = {"divergent", "few effective draws"}
     if name == "dynamic factor":  # loadings near 0 leave the sign of the others open
-        known |= {"chains_disagree"}
+        known |= {"chains_disagree", "not_converged"}
     if name == "counts":  # where the level hardly moves, it is bound to its scale
         known |= {"not_converged"}
     assert set(found.failures) <= known, found.failures
