@@ -49,11 +49,12 @@ def homes() -> dict[tuple[str, str], list[str]]:
     for name in consilience._MODULES:
         found["consilience", name] = [name]
     root = Path(consilience.__file__).parent
-    for file in sorted(root.rglob("__init__.py")):
+    for file in sorted(root.rglob("*.py")):
         if "\nload_on_use(" in file.read_text(encoding="utf-8"):
-            package = ".".join(["consilience", *file.parent.relative_to(root).parts])
-            for name, home in vars(import_module(package))["HOMES"].items():
-                found.setdefault((package, home.partition(":")[0]), []).append(name)
+            parts = file.relative_to(root).with_suffix("").parts
+            package = ".".join(["consilience", *parts]).removesuffix(".__init__")
+            for name, (place, _) in vars(import_module(package))["HOMES"].items():
+                found.setdefault((package, place), []).append(name)
     return found
 
 

@@ -218,25 +218,27 @@ def distributions_stub() -> str:
 def package_stub(package: ModuleType) -> str:
     """An import for each name of a package whose files are loaded on use."""
     lines, spellings = [], []
-    for name, home in sorted(package.HOMES.items()):
-        file, _, spelled = home.partition(":")
-        place = file if "." in file else f"{package.__name__}.{file}"
-        if spelled in package.HOMES:
+    for name, (place, spelled) in sorted(package.HOMES.items()):
+        if spelled != name and package.HOMES.get(spelled) == (place, spelled):
             spellings.append(f"{name} = {spelled}")
-        else:
-            line = f"from {place} import {spelled or name} as {name}"
-            lines.append(line if len(line) <= 120 else line.replace("import ", "import (\n    ") + ",\n)")
+            continue
+        home, _, module = place.rpartition(".")
+        own = name == (spelled or module)  # type checkers take another name for an inner one
+        spellings += [] if own else [f"{name} = _{name}"]
+        line = f"from {place if spelled else home} import {spelled or module} as {'' if own else '_'}{name}"
+        lines.append(line if len(line) <= 120 else line.replace("import ", "import (\n    ") + ",\n)")
     lines += ["", *spellings] if spellings else []
-    return _HEAD.format(module="__init__") + "\n".join(lines) + "\n\n__all__: list[str]\n"
+    return _HEAD.format(module=package.__name__.rpartition(".")[2]) + "\n".join(lines) + "\n\n__all__: list[str]\n"
 
 
 def packages() -> dict[Path, Callable[[], str]]:
-    """A stub for each package that calls `load_on_use`."""
+    """A stub for each package and module that calls `load_on_use`."""
     root = PLACE.parent
     found = {}
-    for path in sorted(root.rglob("__init__.py")):
+    for path in sorted(root.rglob("*.py")):
         if re.search("^load_on_use\\(", path.read_text(encoding="utf-8"), re.MULTILINE):
-            package = import_module(".".join(["consilience", *path.parent.relative_to(root).parts]))
+            parts = path.relative_to(root).with_suffix("").parts
+            package = import_module(".".join(["consilience", *parts]).removesuffix(".__init__"))
             found[path.with_suffix(".pyi")] = lambda package=package: package_stub(package)
     return found
 

@@ -196,14 +196,13 @@ class _PackageOnUse(NamedModule):
     def __getattr__(self, name: str) -> Any:
         homes = vars(self)["HOMES"]
         if name not in homes:
-            refuse = vars(self)["_refuse"]
-            if refuse is not None and not name.startswith("__"):
-                return refuse(self.__name__, name, self.__all__)
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
-        file, _, spelled = homes[name].partition(":")
-        found = getattr(import_module(file if "." in file else f"{self.__name__}.{file}"), spelled or name)
-        if vars(self)["_public"]:
-            found = guarded(found)
+            if name.startswith("__"):
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+            return import_module("consilience.names.module_paths").attribute(self.__name__, name, self.__all__)
+        place, spelled = homes[name]
+        found = getattr(import_module(place), spelled) if spelled else import_module(place)
+        if vars(self)["_publish"] is not None:
+            found = vars(self)["_publish"](found, self.__name__, name)
         vars(self)[name] = found
         return found
 
@@ -215,27 +214,49 @@ class _PackageOnUse(NamedModule):
         return sorted({*vars(self), *vars(self)["__all__"]})
 
 
+class _CalledOnUse(_PackageOnUse):
+    """A package that PyMC's users call as the function that it is named after."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        place, name = vars(self)["_called"]
+        return getattr(import_module(place), name)(*arguments, **keywords)
+
+
 def load_on_use(
     package: str,
     files: Mapping[str, str],
-    refuse: Callable[[str, str, list[str]], Any] | None = None,
     public: bool = False,
+    publish: Callable[[Any, str, str], Any] | None = None,
+    called: str = "",
 ) -> None:
-    """Give a package, from its `__init__`, the names in `files`: by file, `name=other` where the file spells it so.
+    """Give a package, or a module, the names in `files`: by file, `name=other` where the file spells it so.
 
-    A file of another package is written with its whole path.
+    Files are those of the package, or of the package around a module; one of another package is written with its whole
+    path. In place of a file, "" stands for modules of the package, and the whole path of a package for what it has.
 
-    `refuse`: what to do about a name that is not there: gives it after all, or raises AttributeError. `public`: whether
-    users call what is in it.
+    `public`: whether users call what is in it. `publish`: makes what users get of what a file has, in place of
+    `guarded`. `called`: "file:name" of the function that a call of the module itself means.
     """
     module = sys.modules[package]
-    homes = {}
+    around = module.__package__ or package
+
+    def home(file: str) -> str:
+        return file if file.startswith("consilience.") else f"{around}.{file}"
+
+    homes: dict[str, tuple[str, str]] = {}
     for file, names in files.items():
-        for name in names.split():
-            name, _, spelled = name.partition("=")
-            homes[name] = f"{file}:{spelled}"
-    vars(module).update(HOMES=homes, __all__=sorted(homes), _refuse=refuse, _public=public)
-    module.__class__ = _PackageOnUse
+        for word in names.split():
+            name, _, spelled = word.partition("=")
+            homes[name] = (home(file), spelled or name) if file else (f"{around}.{spelled or name}", "")
+    vars(module).update(HOMES=homes, __all__=sorted(homes), _publish=publish or (_guarded_there if public else None))
+    if called:
+        file, _, name = called.partition(":")
+        vars(module)["_called"] = (home(file), name)
+    module.__class__ = _CalledOnUse if called else _PackageOnUse
+
+
+def _guarded_there(thing: Any, _module: str, _name: str) -> Any:
+    return guarded(thing)
 
 
 FACES: Final = {
@@ -251,7 +272,10 @@ FACES: Final = {
     "backend llvm": ("consilience.backends.llvm", "compile"),
     "backend reference": ("consilience.backends.reference", "compile"),
     "backend torch": ("consilience.engines.torch.emit", "compile"),
-    "meanings of operators": ("consilience.tensor", ""),  # expressions may be unpickled where only the graph is loaded
+    "meanings of operators": (
+        "consilience.tensor.meanings",
+        "",
+    ),  # expressions may be unpickled where only the graph is loaded
     "meanings of random keys": ("consilience.tensor.random", ""),
     "page of a run": ("consilience.watch.live", "page_of"),
     "page of a result": ("consilience.watch.page_file", "write"),

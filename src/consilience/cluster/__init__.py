@@ -4,11 +4,14 @@ An executor of Python's standard protocol, a Dask client or Ray in; results of f
 workers. What is computed stays outside.
 """
 
-from consilience.cluster.ray import ray
-from consilience.cluster.shards import Shards, shards
-from consilience.cluster.workers import Broadcast, Task, Workers
-from consilience.first_use import guard
+from consilience.first_use import load_on_use
 
-__all__ = ["Broadcast", "Shards", "Task", "Workers", "ray", "shards"]
-
-guard(globals())
+load_on_use(
+    __name__,
+    {
+        "ray": "ray",
+        "shards": "Shards shards",
+        "workers": "Broadcast Task Workers",
+    },
+    public=True,
+)

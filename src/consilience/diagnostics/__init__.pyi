@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of diagnostics.py; not to be edited."""
 
 from consilience.diagnostics.examination import Examination as Examination
 from consilience.diagnostics.convergence import Finding as Finding

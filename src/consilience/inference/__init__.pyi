@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of inference.py; not to be edited."""
 
 from consilience.inference.adaptive_metropolis import AdaptiveMetropolis as AdaptiveMetropolis
 from consilience.inference.bart import BARTStep as BARTStep

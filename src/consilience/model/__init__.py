@@ -1,7 +1,6 @@
 """Models: names, dims, coords and data over a graph, and the densities and predictions made from them."""
 
 from consilience.first_use import load_on_use
-from consilience.names import module_paths
 
 load_on_use(
     __name__,
@@ -23,6 +22,5 @@ load_on_use(
         "reparametrization": "noncenter recenter",
         "shrinkage": "R2D2 RegularizedHorseshoe",
     },
-    refuse=module_paths.attribute,
     public=True,
 )

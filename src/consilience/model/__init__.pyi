@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of model.py; not to be edited."""
 
 from consilience.model.model import Data as Data
 from consilience.model.model import Deterministic as Deterministic

@@ -4,11 +4,14 @@ Functions of tensors in, tensors of states out. The solvers are loops of the ten
 is one native function.
 """
 
-from consilience.first_use import guard
-from consilience.ode.differential_equation import DifferentialEquation
-from consilience.ode.solution import REASONS, OdeResult, solve
-from consilience.ode.stochastic import sde
+from consilience.first_use import load_on_use
 
-__all__ = ["REASONS", "DifferentialEquation", "OdeResult", "sde", "solve"]
-
-guard(globals())
+load_on_use(
+    __name__,
+    {
+        "differential_equation": "DifferentialEquation",
+        "solution": "OdeResult REASONS solve",
+        "stochastic": "sde",
+    },
+    public=True,
+)

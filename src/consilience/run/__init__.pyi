@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of run.py; not to be edited."""
 
 from consilience.events import ChainLost as ChainLost
 from consilience.events import ChainMoved as ChainMoved

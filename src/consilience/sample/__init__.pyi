@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of sample.py; not to be edited."""
 
 from consilience.sample.background import BackgroundSampling as BackgroundSampling
 from consilience.sample.groups import Save as Save

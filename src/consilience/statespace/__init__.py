@@ -4,32 +4,16 @@ Components and orders in, an observed `pm.LinearGaussianStateSpace` with paramet
 states, components, residuals, forecasts and impulse responses with labels.
 """
 
-from typing import Any
+from consilience.first_use import load_on_use
 
-from consilience.first_use import guard
-from consilience.names import absent
-from consilience.statespace.components import (
-    Autoregressive,
-    Cycle,
-    FrequencySeasonality,
-    LevelTrend,
-    MeasurementError,
-    TimeSeasonality,
+load_on_use(
+    __name__,
+    {
+        "components": "Autoregressive Cycle FrequencySeasonality LevelTrend MeasurementError TimeSeasonality",
+        "given": "filtered_states one_step_residuals smoothed_states",
+        "named_models": "DynamicFactor SARIMAX VARMAX",
+        "regressors": "Holidays Regression",
+        "smoothing": "ETS",
+    },
+    public=True,
 )
-from consilience.statespace.given import filtered_states, one_step_residuals, smoothed_states
-from consilience.statespace.named_models import SARIMAX, VARMAX, DynamicFactor
-from consilience.statespace.regressors import Holidays, Regression
-from consilience.statespace.smoothing import ETS
-
-__all__ = [
-    "ETS", "SARIMAX", "VARMAX", "Autoregressive", "Cycle", "DynamicFactor", "FrequencySeasonality", "Holidays",
-    "LevelTrend", "MeasurementError", "Regression", "TimeSeasonality", "filtered_states", "one_step_residuals",
-    "smoothed_states",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)
-
-
-guard(globals())

@@ -30,7 +30,6 @@ from consilience.ops.shape import (
     lengths_listed,
     reshape,
 )
-from consilience.tensor.keywords import export
 
 
 def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Node:
@@ -372,6 +371,3 @@ def get_vector_length(v: TensorLike) -> int:
     if node.ndim != 1 or isinstance(node.static_shape[0], Dimension):
         raise ShapeError(f"a vector of static length was needed, got {describe(node)}.")
     return node.static_shape[0]
-
-
-export(globals())

@@ -12,7 +12,6 @@ from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ops.control import ifelse
 from consilience.ops.elementwise import TensorLike, as_tensor
-from consilience.tensor.keywords import export
 
 
 def switch_case(index: TensorLike, *branches: TensorLike) -> Node:
@@ -49,6 +48,3 @@ def _chosen(index: Node, first: int, branches: Sequence[Node]) -> Node:
     found = ifelse(index < first + half, lower, upper)
     assert isinstance(found, Node)
     return found
-
-
-export(globals(), "switch_case")

@@ -31,7 +31,6 @@ from consilience.ops.shape import (
     length_of,
     squeeze,
 )
-from consilience.tensor.keywords import export
 
 
 def constant(
@@ -321,5 +320,3 @@ inf = math.inf
 nan = math.nan
 euler_gamma = float(np.euler_gamma)
 newaxis = None
-
-export(globals(), "e euler_gamma inf nan newaxis pi")

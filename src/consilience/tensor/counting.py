@@ -23,7 +23,6 @@ from consilience.ops.order import searchsorted
 from consilience.ops.parameter_check import Asserted
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import arange, as_length, concatenate, full, length_of, reshape
-from consilience.tensor.keywords import export
 
 
 def bincount(
@@ -229,6 +228,3 @@ def _vector(value: TensorLike, name: str) -> Node:
     if node.ndim != 1:
         raise ShapeError(f"`{name}` needs a vector, got {describe(node)}.")
     return node
-
-
-export(globals())

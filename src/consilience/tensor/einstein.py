@@ -22,7 +22,6 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.linalg import matmul
 from consilience.ops.reductions import sum
 from consilience.ops.shape import expand_dims, reshape, squeeze, transpose
-from consilience.tensor.keywords import export
 
 UNKNOWN = 32  # stands for a length that is known in the call, when products are compared
 FEW = 5  # so many tensors are multiplied in the best order of all
@@ -190,6 +189,3 @@ def _summed(pair: tuple[str, Node], kept: set[str]) -> tuple[str, Node]:
     word, node = pair
     node = sum(node, tuple(i for i, letter in enumerate(word) if letter not in kept), dtype=node.dtype)
     return "".join(letter for letter in word if letter in kept), node
-
-
-export(globals())

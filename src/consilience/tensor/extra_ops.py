@@ -1,29 +1,22 @@
 """The functions of PyTensor's module of this name; each is written where its subject is."""
 
-from consilience.ops.arrangement import repeat as repeat
-from consilience.ops.order import searchsorted as searchsorted
-from consilience.ops.reductions import cumprod as cumprod
-from consilience.ops.reductions import cumsum as cumsum
-from consilience.ops.shape import broadcast_arrays as broadcast_arrays
-from consilience.ops.shape import broadcast_to as broadcast_to
-from consilience.ops.shape import squeeze as squeeze
-from consilience.tensor import keywords as _keywords
-from consilience.tensor.arrangement import broadcast_shape as broadcast_shape
-from consilience.tensor.counting import bincount as bincount
-from consilience.tensor.counting import to_one_hot as to_one_hot
-from consilience.tensor.gathering import compress as compress
-from consilience.tensor.gathering import fill_diagonal as fill_diagonal
-from consilience.tensor.gathering import fill_diagonal_offset as fill_diagonal_offset
-from consilience.tensor.gathering import ravel_multi_index as ravel_multi_index
-from consilience.tensor.gathering import unravel_index as unravel_index
-from consilience.tensor.grids import bartlett as bartlett
-from consilience.tensor.grids import geomspace as geomspace
-from consilience.tensor.grids import linspace as linspace
-from consilience.tensor.grids import logspace as logspace
-from consilience.tensor.joining import concat_with_broadcast as concat_with_broadcast
-from consilience.tensor.ordering import unique as unique
-from consilience.tensor.reduction import diff as diff
+from consilience.first_use import load_on_use
+from consilience.tensor.keywords import published
 
-_names = [name for name in globals() if not name.startswith("_")]
-globals().update({name: _keywords.accept(globals()[name]) for name in _names})
-_keywords.export(globals(), " ".join(_names))
+load_on_use(
+    __name__,
+    {
+        "arrangement": "broadcast_shape",
+        "consilience.ops.arrangement": "repeat",
+        "consilience.ops.order": "searchsorted",
+        "consilience.ops.reductions": "cumprod cumsum",
+        "consilience.ops.shape": "broadcast_arrays broadcast_to squeeze",
+        "counting": "bincount to_one_hot",
+        "gathering": "compress fill_diagonal fill_diagonal_offset ravel_multi_index unravel_index",
+        "grids": "bartlett geomspace linspace logspace",
+        "joining": "concat_with_broadcast",
+        "ordering": "unique",
+        "reduction": "diff",
+    },
+    publish=published,
+)

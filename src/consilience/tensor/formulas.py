@@ -13,7 +13,6 @@ from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import StopGradient, TensorLike, apply, as_tensor, broadcast_shape, cast
 from consilience.ops.reductions import all as every
 from consilience.ops.shape import broadcast_to
-from consilience.tensor.keywords import export
 
 _SQRT2 = math.sqrt(2.0)
 
@@ -305,6 +304,3 @@ def nan_to_num(
     ):
         node = apply("where", bad, value, node)
     return node
-
-
-export(globals())

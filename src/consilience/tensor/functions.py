@@ -18,7 +18,6 @@ from consilience.ir.types import FLOATS
 from consilience.ops.call import CustomBatching, FunctionCall, matching
 from consilience.ops.control import Item
 from consilience.ops.elementwise import TensorLike, as_tensor
-from consilience.tensor.keywords import export
 from consilience.transforms import gradient as calculus
 from consilience.transforms.gradient.index import zeros_like
 
@@ -244,6 +243,3 @@ def _owner(node: Node) -> Any:
     from consilience.tensor.python_ops import owner
 
     return owner(node)
-
-
-export(globals(), "OpFromGraph custom_vjp custom_vmap")

@@ -13,7 +13,6 @@ from consilience.ir import Node
 from consilience.ops.axes import is_integer
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import TensorLike, apply, cast, promote
-from consilience.tensor.keywords import export
 
 _FAR: Final = 170.0  # gamma overflows beyond 171.6
 
@@ -265,6 +264,3 @@ def multigammaln(a: TensorLike, d: int) -> Node:
     safe = _where(inside, at, 0.5 * d)
     terms = functools.reduce(lambda x, y: x + y, [_gammaln(safe - 0.5 * j) for j in range(d)])
     return _where(inside, terms + 0.25 * d * (d - 1) * math.log(math.pi), math.nan)
-
-
-export(globals())

@@ -42,7 +42,6 @@ from consilience.ops.shape import (
     stack,
 )
 from consilience.ops.structured import DiagonalMatrix
-from consilience.tensor.keywords import export
 
 
 @means("choose")
@@ -394,6 +393,3 @@ def inc_subtensor(
     [6.0, 2.0]
     """
     return index_set(x, y) if set_instead_of_inc else index_inc(x, y, ignore_duplicates)
-
-
-export(globals())

@@ -19,7 +19,6 @@ from consilience.ops.shape import (
     full,
     length_of,
 )
-from consilience.tensor.keywords import export
 
 
 def linspace(
@@ -211,6 +210,3 @@ def bartlett(M: int | Node) -> Node:
         from_middle = apply("abs", apply("sub", apply("mul", 2.0, arange(count)), apply("sub", count, 1)))
         return apply("sub", 1.0, apply("true_div", from_middle, apply("maximum", apply("sub", count, 1), 1)))
     return _constant(np.bartlett(M))
-
-
-export(globals(), "mgrid ogrid")

@@ -25,7 +25,6 @@ from consilience.ops.shape import (
     stack,
 )
 from consilience.tensor.arrangement import atleast_1d, atleast_2d
-from consilience.tensor.keywords import export
 
 
 def join(axis: int, *tensors_list: TensorLike) -> Node:
@@ -225,6 +224,3 @@ def tile(A: TensorLike, reps: TensorLike | Sequence[TensorLike]) -> Node:
     apart = reshape(node, tuple(n for length in lengths for n in (1, length)))
     wider = broadcast_to(apart, tuple(n for pair in zip(counts, lengths, strict=True) for n in pair))
     return reshape(wider, tuple(count * length for count, length in zip(counts, lengths, strict=True)))
-
-
-export(globals())

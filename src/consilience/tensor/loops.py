@@ -26,7 +26,6 @@ from consilience.ops.scan import scan as _scan
 from consilience.ops.scan import step_limit
 from consilience.ops.shape import as_length, concatenate, reshape
 from consilience.record import Record
-from consilience.tensor.keywords import export
 
 Checkpoint: TypeAlias = Literal["none", "sqrt"] | int | None
 Updates: TypeAlias = dict[Node, Node]
@@ -589,6 +588,3 @@ def while_loop(
         keys=keys,
     )
     return loop.last[0] if single else type(initial)(loop.last)
-
-
-export(globals())

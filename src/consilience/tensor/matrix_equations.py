@@ -39,7 +39,6 @@ from consilience.ops.shape import (
     stack,
 )
 from consilience.tensor.formulas import stop_gradient
-from consilience.tensor.keywords import export
 from consilience.tensor.products import kron
 from consilience.tensor.special_matrices import toeplitz
 
@@ -273,6 +272,3 @@ def solve_toeplitz(
     """
     column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return solve(toeplitz(column, row), b)
-
-
-export(globals())

@@ -10,7 +10,6 @@ from consilience.ir import Node
 from consilience.ops.elementwise import TensorLike, cast
 from consilience.ops.factorisations import real_matrix
 from consilience.ops.matrix_functions import MatrixFunction
-from consilience.tensor.keywords import export
 
 
 def expm(A: TensorLike) -> Node:
@@ -63,6 +62,3 @@ def sqrtm(A: TensorLike) -> Node:
 def _function(kind: str, value: TensorLike) -> Node:
     x, dtype = real_matrix(value, kind)
     return cast(Node(MatrixFunction(kind), x), dtype)
-
-
-export(globals())

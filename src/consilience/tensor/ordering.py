@@ -17,7 +17,6 @@ from consilience.ops.index import flatnonzero, getitem, index_set
 from consilience.ops.order import argsort, sort
 from consilience.ops.reduce import cumulative
 from consilience.ops.shape import arange, broadcast_to, concatenate, expand_dims, full, length_of, reshape
-from consilience.tensor.keywords import export
 from consilience.tensor.loops import scan
 
 
@@ -222,6 +221,3 @@ def permute_row_elements(x: TensorLike, y: TensorLike, inverse: bool = False) ->
     length = rows.static_shape[-1]
     orders = broadcast_to(orders, (*lead, length))
     return take_along_axis(broadcast_to(rows, (*lead, length)), argsort(orders) if inverse else orders, -1)
-
-
-export(globals())

@@ -14,7 +14,6 @@ from consilience.ops.elementwise import TensorLike, as_tensor
 from consilience.ops.shape import as_shape, concatenate, length_of, reshape
 from consilience.tensor.arrangement import join_dims
 from consilience.tensor.joining import split
-from consilience.tensor.keywords import export
 
 Axes = int | Sequence[int] | None
 
@@ -85,6 +84,3 @@ def _kept(axes: Axes) -> tuple[int, int]:
             f"axes that stay are 0, 1, … and then …, -2, -1, so that the others are neighbours; got {axes}."
         )
     return len(leading), len(trailing)
-
-
-export(globals())

@@ -21,7 +21,6 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.shape import arange, as_length, broadcast_to, concatenate, expand_dims, full, length_of
 from consilience.tensor.grids import linspace
-from consilience.tensor.keywords import export
 from consilience.tensor.quantiles import median
 
 _STATISTICS: Final[dict[str, Callable[..., Node]]] = {
@@ -152,6 +151,3 @@ def _with_copies(node: Node, axis: int, before: Dim, after: Dim, mode: str, *, o
     turns = cast(expand_dims(apply("floor_div", places, period), aligned), node.dtype)
     drift = apply("mul", apply("mul", turns, 2), apply("sub", end, first))
     return cast(apply("add", apply("where", back, apply("sub", apply("mul", end, 2), read), read), drift), node.dtype)
-
-
-export(globals())

@@ -10,7 +10,6 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.order import argsort, searchsorted
 from consilience.ops.shape import concatenate, length_of
-from consilience.tensor.keywords import export
 
 
 def interp(
@@ -62,6 +61,3 @@ def interp(
     result = apply("where", apply("lt", at, first), getitem(values, 0) if left is None else left, inside)
     beyond = apply("where", apply("gt", at, final), getitem(values, -1) if right is None else right, result)
     return apply("where", apply("eq", at, final), getitem(values, -1), beyond)
-
-
-export(globals())

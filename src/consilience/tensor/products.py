@@ -17,7 +17,6 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.linalg import batch_shape, dot, matmul, tensordot
 from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
 from consilience.ops.structured import BlockDiagonal, Kronecker
-from consilience.tensor.keywords import export
 from consilience.transforms.vectorize import vectorize_function
 
 
@@ -280,6 +279,3 @@ def _product(nodes: Sequence[Node], cuts: dict[tuple[int, int], int]) -> Node:
         return nodes[i] if i == j else matmul(part(i, cuts[i, j]), part(cuts[i, j] + 1, j))
 
     return part(0, len(nodes) - 1)
-
-
-export(globals())

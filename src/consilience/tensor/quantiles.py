@@ -24,7 +24,6 @@ from consilience.ops.parameter_check import Asserted
 from consilience.ops.reduce import reduce
 from consilience.ops.reductions import Axis
 from consilience.ops.shape import expand_dims, length_of, moveaxis, reshape, stack, transpose
-from consilience.tensor.keywords import export
 
 Place = Callable[[Node, Node], Node]
 
@@ -208,6 +207,3 @@ def _or_missing(rows: Node, found: Node) -> Node:
 
 def _kept(result: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
     return expand_dims(result, axes) if keepdims and axes else result
-
-
-export(globals())

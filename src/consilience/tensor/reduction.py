@@ -18,7 +18,6 @@ from consilience.ops.linalg import matmul
 from consilience.ops.reduce import softmax as normalised
 from consilience.ops.reductions import Axis, argmax, max, mean, sum
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, transpose
-from consilience.tensor.keywords import export
 
 
 def softmax(c: TensorLike, axis: Axis = None) -> Node:
@@ -196,6 +195,3 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True) ->
     if result.dtype in COMPLEXES:
         return result
     return apply("minimum", apply("maximum", result, -1.0), 1.0)
-
-
-export(globals())

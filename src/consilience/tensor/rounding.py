@@ -5,7 +5,6 @@ from __future__ import annotations
 from consilience.ir import Node
 from consilience.ops.elementwise import TensorLike, apply, cast
 from consilience.ops.notation import round_to
-from consilience.tensor.keywords import export
 
 
 def divmod(x: TensorLike, y: TensorLike) -> tuple[Node, Node]:
@@ -77,5 +76,3 @@ def iround(a: TensorLike, mode: str | None = None) -> Node:
 
 
 tround = round
-
-export(globals())

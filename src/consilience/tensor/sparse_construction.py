@@ -17,6 +17,8 @@ from consilience.ops.shape import as_length, full
 from consilience.ops.sparse.coordinates import from_coordinates, taken
 from consilience.ops.sparse.variable import OTHER, Format, SparseVariable, as_sparse_variable, compressed, is_sparse
 
+sparse_formats = ["csc", "csr"]
+
 
 def matrix(
     format: Format,

@@ -8,7 +8,6 @@ from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import TensorLike, apply, as_tensor, promote
 from consilience.ops.index import getitem
 from consilience.ops.shape import arange, concatenate, expand_dims, length_of
-from consilience.tensor.keywords import export
 
 
 def toeplitz(c: TensorLike, r: TensorLike | None = None) -> Node:
@@ -73,6 +72,3 @@ def _places(column: Node, row: Node) -> tuple[Node, Node]:
     """Numbers of rows and of columns, to broadcast against each other."""
     rows, columns = (arange(length_of(x.static_shape[0])) for x in (column, row))
     return expand_dims(rows, 1), columns
-
-
-export(globals())

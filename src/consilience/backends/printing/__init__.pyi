@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of printing.py; not to be edited."""
 
 from consilience.backends.printing.values import Print as Print
 from consilience.backends.printing.tree import debugprint as debugprint

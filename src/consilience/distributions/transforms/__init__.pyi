@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of transforms.py; not to be edited."""
 
 from consilience.distributions.transforms.registry import BIJECTIONS as BIJECTIONS
 from consilience.distributions.transforms.transform import Chain as Chain

@@ -4,10 +4,15 @@ A model in; points and labelled draws out, with what tells how far they can be t
 compiled log density that chains use.
 """
 
-from consilience.estimators.approximations.hessian import find_hessian
-from consilience.estimators.approximations.laplace import fit_laplace
-from consilience.estimators.approximations.maximum import find_MAP
-from consilience.estimators.approximations.mode_tree import Optimum
-from consilience.estimators.approximations.pathfinder import fit_pathfinder
+from consilience.first_use import load_on_use
 
-__all__ = ["Optimum", "find_MAP", "find_hessian", "fit_laplace", "fit_pathfinder"]
+load_on_use(
+    __name__,
+    {
+        "hessian": "find_hessian",
+        "laplace": "fit_laplace",
+        "maximum": "find_MAP",
+        "mode_tree": "Optimum",
+        "pathfinder": "fit_pathfinder",
+    },
+)

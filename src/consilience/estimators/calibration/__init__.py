@@ -3,23 +3,14 @@
 A model in; ranks, p-values and shares of decisions with their Monte-Carlo errors out.
 """
 
-from consilience.estimators.calibration.checks import (
-    PredictiveCheck,
-    posterior_predictive_check,
-    prior_predictive_check,
-)
-from consilience.estimators.calibration.power import Power, power
-from consilience.estimators.calibration.sbc import Calibration, sbc
-from consilience.estimators.calibration.uniformity import Uniformity, uniformity
+from consilience.first_use import load_on_use
 
-__all__ = [
-    "Calibration",
-    "Power",
-    "PredictiveCheck",
-    "Uniformity",
-    "posterior_predictive_check",
-    "power",
-    "prior_predictive_check",
-    "sbc",
-    "uniformity",
-]
+load_on_use(
+    __name__,
+    {
+        "checks": "PredictiveCheck posterior_predictive_check prior_predictive_check",
+        "power": "Power power",
+        "sbc": "Calibration sbc",
+        "uniformity": "Uniformity uniformity",
+    },
+)

@@ -3,9 +3,14 @@
 A result and its model in; ArviZ's `ELPDData` and tables out, whose importance sampling is theirs.
 """
 
-from consilience.estimators.cross_validation.comparison import compare
-from consilience.estimators.cross_validation.folds import loo_kfold
-from consilience.estimators.cross_validation.importance import loo
-from consilience.estimators.cross_validation.leaving_one_out import reloo
+from consilience.first_use import load_on_use
 
-__all__ = ["compare", "loo", "loo_kfold", "reloo"]
+load_on_use(
+    __name__,
+    {
+        "comparison": "compare",
+        "folds": "loo_kfold",
+        "importance": "loo",
+        "leaving_one_out": "reloo",
+    },
+)

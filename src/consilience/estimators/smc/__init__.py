@@ -3,14 +3,17 @@
 A model in; labelled draws and the log marginal likelihood with its error out.
 """
 
-from consilience.estimators.smc.bridge import log_marginal_likelihood
-from consilience.estimators.smc.hamiltonian import HMC
-from consilience.estimators.smc.moves import IMH, MH
-from consilience.estimators.smc.nested import sample_nested
-from consilience.estimators.smc.sampling import resume, sample_smc
-from consilience.estimators.smc.streaming import assimilate
-from consilience.first_use import guard
+from consilience.first_use import load_on_use
 
-__all__ = ["HMC", "IMH", "MH", "assimilate", "log_marginal_likelihood", "resume", "sample_nested", "sample_smc"]
-
-guard(globals())
+load_on_use(
+    __name__,
+    {
+        "bridge": "log_marginal_likelihood",
+        "hamiltonian": "HMC",
+        "moves": "IMH MH",
+        "nested": "sample_nested",
+        "sampling": "resume sample_smc",
+        "streaming": "assimilate",
+    },
+    public=True,
+)

@@ -3,73 +3,18 @@
 A model in; approximations out, which are sampled from like chains.
 """
 
-from typing import Any
+from consilience.first_use import load_on_use
 
-from consilience.estimators.variational.approximation import (
-    Approximation,
-    Empirical,
-    FullRank,
-    LowRankNormal,
-    MeanField,
+load_on_use(
+    __name__,
+    {
+        "approximation": "Approximation Empirical FullRank LowRankNormal MeanField",
+        "flow": "NormalizingFlow",
+        "inference": "Inference",
+        "methods": "ADVI ASVGD FullRankADVI LowRankADVI NFVI SVGD fit sample_approx",
+        "optimizers": """
+            adadelta adagrad adagrad_window adam adamax momentum natural_gradient nesterov_momentum rmsprop sgd
+        """,
+    },
+    public=True,
 )
-from consilience.estimators.variational.flow import NormalizingFlow
-from consilience.estimators.variational.inference import Inference
-from consilience.estimators.variational.methods import (
-    ADVI,
-    ASVGD,
-    NFVI,
-    SVGD,
-    FullRankADVI,
-    LowRankADVI,
-    fit,
-    sample_approx,
-)
-from consilience.estimators.variational.optimizers import (
-    adadelta,
-    adagrad,
-    adagrad_window,
-    adam,
-    adamax,
-    momentum,
-    natural_gradient,
-    nesterov_momentum,
-    rmsprop,
-    sgd,
-)
-from consilience.first_use import guard
-from consilience.names import absent
-
-__all__ = [
-    "ADVI",
-    "ASVGD",
-    "NFVI",
-    "SVGD",
-    "Approximation",
-    "Empirical",
-    "FullRank",
-    "FullRankADVI",
-    "Inference",
-    "LowRankADVI",
-    "LowRankNormal",
-    "MeanField",
-    "NormalizingFlow",
-    "adadelta",
-    "adagrad",
-    "adagrad_window",
-    "adam",
-    "adamax",
-    "fit",
-    "momentum",
-    "natural_gradient",
-    "nesterov_momentum",
-    "rmsprop",
-    "sample_approx",
-    "sgd",
-]
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)
-
-
-guard(globals())

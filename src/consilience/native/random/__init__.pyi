@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of random.py; not to be edited."""
 
 from consilience.native.random.philox import fold_in as fold_in
 from consilience.native.random.philox import philox as philox

@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of display.py; not to be edited."""
 
 from consilience.output.display.progress import Reporter as Reporter
 from consilience.output.display.progress import reporter as reporter

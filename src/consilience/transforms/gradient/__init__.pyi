@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of gradient.py; not to be edited."""
 
 from consilience.transforms.gradient.scalar import NO_DERIVATIVE as NO_DERIVATIVE
 from consilience.transforms.gradient.table import PULLBACKS as PULLBACKS

@@ -1,4 +1,4 @@
-"""Written by `python tools/names.py` from the tables of __init__.py; not to be edited."""
+"""Written by `python tools/names.py` from the tables of vectorize.py; not to be edited."""
 
 from consilience.transforms.vectorize.table import BATCHED as BATCHED
 from consilience.transforms.vectorize.table import NO_BATCHED as NO_BATCHED
