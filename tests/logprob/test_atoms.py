@@ -53,9 +53,9 @@ def test_an_atom_in_two_branches() -> None:
 
 
 ROUNDED = {
-    **{name: (lambda f=getattr(pt, name): f(normal()), np.arange(-20.0, 21))
+    **{name: (lambda name=name: getattr(pt, name)(normal()), np.arange(-20.0, 21))
        for name in ("floor", "ceil", "round", "trunc")},
-    **{name + " of halves": (lambda f=getattr(pt, name): f(0.5 * pd.Poisson.dist(2.5) - 1.0), np.arange(-2.0, 21))
+    **{name + " of halves": (lambda name=name: getattr(pt, name)(0.5 * pd.Poisson.dist(2.5) - 1.0), np.arange(-2.0, 21))
        for name in ("floor", "ceil", "round", "trunc")},
     "integer of a float": (lambda: normal().astype("int64"), np.arange(-20.0, 21)),
     "censored count": (lambda: pt.clip(pd.Poisson.dist(2.5), 1, 4), np.arange(7)),
