@@ -59,13 +59,7 @@ class _Shown(Exception):
 class ConsilienceError(_Shown):
     """Base of all errors raised by this library.
 
-    See Also
-    --------
-    ConsilienceWarning : Base of all warnings.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See ConsilienceWarning: Base of all warnings.
     >>> try:
     ...     pm.Normal.dist(0.0, -1.0)
     ... except pm.ConsilienceError as error:
@@ -81,12 +75,7 @@ class GraphError(ConsilienceError):
 class ShapeError(GraphError, ValueError):
     """Lengths of axes that do not fit together.
 
-    See Also
-    --------
-    ConsilienceError : Base of all errors.
-
-    Examples
-    --------
+    See ConsilienceError: Base of all errors.
     >>> import consilience as pm, consilience.tensor as pt
     >>> try:
     ...     pt.dot([1.0, 2.0], [1.0, 2.0, 3.0])
@@ -159,12 +148,7 @@ class MissingRuleError(GraphError, NotImplementedError):
 class ArgumentError(ConsilienceError, TypeError, ValueError):
     """A public function was given an argument that it cannot take; the message names it.
 
-    See Also
-    --------
-    ConsilienceError : Base of all errors.
-
-    Examples
-    --------
+    See ConsilienceError: Base of all errors.
     >>> import consilience as pm, consilience.tensor as pt
     >>> try:
     ...     pt.sum([1.0, 2.0], axis=0.5)
@@ -246,13 +230,7 @@ class NativeError(ConsilienceError):
 class ModelError(ConsilienceError, ValueError):
     """A model that is not well formed.
 
-    See Also
-    --------
-    ConsilienceError : Base of all errors.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See ConsilienceError: Base of all errors.
     >>> try:
     ...     pm.Normal("x")
     ... except pm.ModelError as error:
@@ -264,13 +242,7 @@ class ModelError(ConsilienceError, ValueError):
 class ParameterError(ModelError):
     """A distribution parameter lies outside its range.
 
-    See Also
-    --------
-    SupportError : For observed values.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See SupportError: For observed values.
     >>> try:
     ...     pm.Normal.dist(0.0, -1.0)
     ... except pm.ParameterError as error:
@@ -282,13 +254,7 @@ class ParameterError(ModelError):
 class SupportError(ModelError):
     """An observed value lies outside the support of its distribution.
 
-    See Also
-    --------
-    ParameterError : For parameters.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See ParameterError: For parameters.
     >>> with pm.Model():
     ...     try:
     ...         pm.Exponential("y", 1.0, observed=[-1.0])
@@ -301,13 +267,7 @@ class SupportError(ModelError):
 class SamplingError(ConsilienceError):
     """A run cannot start or go on.
 
-    See Also
-    --------
-    InitialPointError : Where no starting point is found.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See InitialPointError: Where no starting point is found.
     >>> with pm.Model():
     ...     x = pm.Normal("x")
     ...     try:
@@ -321,13 +281,7 @@ class SamplingError(ConsilienceError):
 class InitialPointError(SamplingError, ValueError):
     """No starting point with a finite log density was found.
 
-    See Also
-    --------
-    Model : `debug` tells where a density is not finite.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See Model: `debug` tells where a density is not finite.
     >>> with pm.Model():
     ...     x = pm.Normal("x", initval=1.0)
     ...     y = pm.Potential("y", float("-inf") * x**2)
@@ -350,13 +304,7 @@ class WorkerLostError(SamplingError):
 class StorageError(ConsilienceError):
     """A file or directory of results cannot be written or read.
 
-    See Also
-    --------
-    resume : Reads checkpoints.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See resume: Reads checkpoints.
     >>> try:
     ...     pm.resume("no_such_file", model=pm.Model())
     ... except pm.StorageError as error:
@@ -382,13 +330,7 @@ class MissingPackageError(ConsilienceError, ImportError):
 class ConsilienceWarning(_Shown, UserWarning):
     """Base of all warnings issued by this library.
 
-    See Also
-    --------
-    ConsilienceError : Base of all errors.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See ConsilienceError: Base of all errors.
     >>> issubclass(pm.ConvergenceWarning, pm.ConsilienceWarning)
     True
     """
@@ -397,12 +339,7 @@ class ConsilienceWarning(_Shown, UserWarning):
 class ConvergenceWarning(ConsilienceWarning):
     """The draws of a run should not be used yet.
 
-    See Also
-    --------
-    ConsilienceWarning : Base of all warnings.
-
-    Examples
-    --------
+    See ConsilienceWarning: Base of all warnings.
     >>> import warnings
     >>> import consilience as pm
     >>> with warnings.catch_warnings(record=True) as told, pm.Model():
@@ -417,12 +354,7 @@ class ConvergenceWarning(ConsilienceWarning):
 class ImputationWarning(ConsilienceWarning):
     """Observed data have missing values, which become a free variable.
 
-    See Also
-    --------
-    ConsilienceWarning : Base of all warnings.
-
-    Examples
-    --------
+    See ConsilienceWarning: Base of all warnings.
     >>> import warnings
     >>> import consilience as pm
     >>> with warnings.catch_warnings(record=True) as told, pm.Model() as model:
@@ -436,14 +368,8 @@ class ImputationWarning(ConsilienceWarning):
 class ImplicitFreezeWarning(ConsilienceWarning):
     """Draws of the trace are used for a variable although something that it depends on has changed.
 
-    See Also
-    --------
-    resampled_variables : Tells what is drawn anew, and why.
-    sample_posterior_predictive : Warns so.
-
-    Examples
-    --------
-    >>> import consilience as pm
+    See resampled_variables: Tells what is drawn anew, and why.
+    See sample_posterior_predictive: Warns so.
     >>> issubclass(pm.ImplicitFreezeWarning, pm.ConsilienceWarning)
     True
     """

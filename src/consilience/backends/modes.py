@@ -27,26 +27,13 @@ _DEBUG_SETTINGS: Final = frozenset((
 class Mode(Record):
     """How a function is compiled.
 
-    Parameters
-    ----------
-    linker : str or None, default 'llvm'
-        Name of the backend.
-    optimizer : bool or str or None, default True
-        Name of the set of rewrites.
-    backend : str, optional
-        A name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too.
-    simplified : bool, optional
-        Whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False.
-    plan : bool or int, default True
-        Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten; a
+    linker (str or None): Name of the backend.
+    optimizer (bool or str or None): Name of the set of rewrites.
+    backend: A name of `registry.BACKENDS`; PyTensor's linkers, as in `Mode(linker="py")`, are taken too.
+    simplified: Whether the graph is rewritten before it is compiled; of PyTensor's `optimizer=`, None is False.
+    plan: Whether machine code computes the equal form that is predicted to be cheapest, of graphs that are rewritten; a
         number: the cheapest that holds so many bytes at most.
-
-    See Also
-    --------
-    function : Takes it as `mode`.
-
-    Examples
-    --------
+    See function: Takes it as `mode`.
     >>> import consilience as pm, consilience.tensor as pt
     >>> x = pt.dscalar("x")
     >>> pm.function([x], pt.exp(x), mode=pm.Mode(backend="reference"))(0.0).item()

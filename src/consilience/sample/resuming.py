@@ -38,50 +38,22 @@ def resume(
 
     The draws are bit for bit those of a run without interruption. If the run had ended, its result is returned.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file given to `pm.Save(checkpoint=…)`.
-    model : Model, optional
-        The same model with the same data. By default that of the enclosing `with` block.
-    cores : int, optional
-        Largest number of threads.
-    threads_per_chain : int, optional
-        Threads for one evaluation of the log density.
-    max_time : float, optional
-        Seconds for the rest of the run. The limit of the interrupted run no longer counts.
-    progressbar : bool, default True
-        Whether to show progress.
-    callback : callable, optional
-        Called with the events of the run.
-    blocking : bool, default True
-        False: return at once; the run continues in the background.
-    watch : bool, default False
-        Whether to show the run in a browser.
-    executor : Executor, optional
-        Runs the chains on other processes and machines.
-    store : str or Path, optional
-        File for the draws, as in `pm.Save(store=…)`. By default the store of the run, if it had one. A store of another
-        run is never replaced, and a missing one is made again only below the folder of the checkpoint.
-
-    Returns
-    -------
-    object
-        The result, as of `sample`.
-
-    Raises
-    ------
-    StorageError
-        If the checkpoint is missing or damaged, or its store is missing or belongs to another run.
-    SamplingError
-        If model, data, version or machine differ; the message says which.
-
-    See Also
-    --------
-    sample : Writes a checkpoint by `save`.
-
-    Examples
-    --------
+    path: The file given to `pm.Save(checkpoint=…)`.
+    model: The same model with the same data. By default that of the enclosing `with` block.
+    cores: Largest number of threads.
+    threads_per_chain: Threads for one evaluation of the log density.
+    max_time: Seconds for the rest of the run. The limit of the interrupted run no longer counts.
+    progressbar: Whether to show progress.
+    callback: Called with the events of the run.
+    blocking: False: return at once; the run continues in the background.
+    watch: Whether to show the run in a browser.
+    executor (Executor): Runs the chains on other processes and machines.
+    store: File for the draws, as in `pm.Save(store=…)`. By default the store of the run, if it had one. A store of
+        another run is never replaced, and a missing one is made again only below the folder of the checkpoint.
+    Returns: The result, as of `sample`.
+    Raises StorageError: If the checkpoint is missing or damaged, or its store is missing or belongs to another run.
+    Raises SamplingError: If model, data, version or machine differ; the message says which.
+    See sample: Writes a checkpoint by `save`.
     >>> import tempfile
     >>> import consilience as pm
     >>> with pm.Model() as model:

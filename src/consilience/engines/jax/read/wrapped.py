@@ -21,30 +21,12 @@ from consilience.ir.side_tables import describe
 def wrap_jax(jax_function: Callable[..., Any] | None = None, *, allow_eval: bool = True) -> Callable[..., Any]:
     """A function of JAX as one of tensors; usable as a decorator. It is translated at every call, as by `from_jax`.
 
-    Parameters
-    ----------
-    jax_function : callable, optional
-        Of arrays, or of dicts, lists, tuples and other trees of them, and of settings that are no arrays.
-    allow_eval : bool, default True
-        Accepted: shapes are never found by evaluating.
-
-    Returns
-    -------
-    callable
-        A function of as many arguments, in which tensors may stand in place of arrays. What is no tensor is given to
-        `jax_function` as it is.
-
-    Raises
-    ------
-    GraphError
-        For a tensor with a length that is known only at a call, and what `from_jax` raises.
-
-    See Also
-    --------
-    from_jax : A function of JAX's arrays as a function of tensors.
-
-    Examples
-    --------
+    jax_function: Of arrays, or of dicts, lists, tuples and other trees of them, and of settings that are no arrays.
+    allow_eval: Accepted: shapes are never found by evaluating.
+    Returns: A function of as many arguments, in which tensors may stand in place of arrays. What is no tensor is given
+        to `jax_function` as it is.
+    Raises GraphError: For a tensor with a length that is known only at a call, and what `from_jax` raises.
+    See from_jax: A function of JAX's arrays as a function of tensors.
     >>> import consilience as pm, consilience.tensor as pt, jax.numpy as jnp
     >>> @pm.wrap_jax
     ... def scaled(x, by=1.0):
