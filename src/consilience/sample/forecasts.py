@@ -20,6 +20,7 @@ from consilience.model.model import Model, modelcontext
 from consilience.model.observation import slot_values
 from consilience.model.predictive import redrawn
 from consilience.output.storage.datatree import label_array
+from consilience.record import replace
 from consilience.run.plan import whole_number
 from consilience.sample.arguments import wanted
 from consilience.sample.compiling import prepare_sampler
@@ -98,28 +99,10 @@ def forecast(
         raise ModelError(f"the draws hold no {', '.join(f'`{n}`' for n in lacking)}, on which the forecast depends.")
     prepare_sampler()
     made = draws_of_forecast(owner, names, draws.values, draws.count, seed_from(random_seed), horizon, later)
-    arrays, axes = draws.unfolded(made), owner.named_vars_to_dims
-    import xarray
-
-    rank = len(draws.shape)
-    variables = {}
-    for name, array in arrays.items():
-        own = axes.get(name, (None,) * (array.ndim - rank))
-        listed = [d if d is not None else f"{name}_dim_{i}" for i, d in enumerate(own)]
-        variables[name] = ((*draws.axes, *listed), array)
-    labels = {n: label_array(v) for n, v in owner.coords.items() if v is not None and n != dim}
-    used = {d for dims, _ in variables.values() for d in dims}
-    known = {n: v for n, v in {**labels, **draws.labels}.items() if n in used}
-    series = {str(name_of(node)): axis_of(rv) for node, rv in series_of(owner).items()}
-    unnamed = [f"{n}_dim_{axis}" for n, axis in series.items() if n not in axes]
-    known |= {n: given for n in (unnamed if dim is None else [dim]) if n in used}
-    data = xarray.Dataset(variables, coords=known)
-    if not extend_inferencedata:
-        return xarray.DataTree.from_dict({"predictions": data})
-    if not isinstance(result, xarray.DataTree):
-        raise ModelError("only a tree can be extended; pass `extend_inferencedata=False`.")
-    result["predictions"] = xarray.DataTree(data)
-    return result
+    series = [str(name_of(node)) + f"_dim_{axis_of(rv)}" for node, rv in series_of(owner).items()]
+    behind = dict.fromkeys(series if dim is None else [dim], given)
+    labelled = replace(draws, labels=draws.labels | behind)
+    return labelled.result(owner, {"predictions": draws.unfolded(made)}, result if extend_inferencedata else None)
 
 
 def _time(model: Model, names: Sequence[str], told: Iterable[str], lengths: Any) -> tuple[str | None, int]:
