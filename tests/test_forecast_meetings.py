@@ -45,7 +45,7 @@ OTHERS: dict[str, Callable[[Any, Any], Any]] = {
     "last three": lambda m, x: x - m.sum(x[-3:]),
     "product": lambda m, x: x / m.dot(x, x),
     "matrices": lambda m, x: m.outer(x, x) @ x,
-    "system": lambda m, x: m.linalg.solve(m.diag(x) + m.outer(x, x), x),
+    "system": lambda m, x: m.linalg.solve(m.diag(x * x + 1.0) + m.outer(x, x), x),
     "place of the greatest": lambda m, x: x * (1.0 + m.argmax(x)),
     "mean": lambda m, x: x - m.mean(x),
     "running sum from the end": lambda m, x: m.cumsum(x[::-1])[::-1],

@@ -42,12 +42,8 @@ for line in sys.stdin:
 
 
 def homes() -> dict[tuple[str, str], list[str]]:
-    """Names by package and by the file that has them; modules that are names, each alone."""
+    """Names by package and by the file that has them."""
     found: dict[tuple[str, str], list[str]] = {}
-    for name, home in consilience._HOME.items():
-        found.setdefault(("consilience", home), []).append(name)
-    for name in consilience._MODULES:
-        found["consilience", name] = [name]
     root = Path(consilience.__file__).parent
     for file in sorted(root.rglob("*.py")):
         if "\nload_on_use(" in file.read_text(encoding="utf-8"):

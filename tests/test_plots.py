@@ -13,6 +13,7 @@ import pytest
 import consilience as pm
 from consilience import plots
 from consilience.errors import MissingPackageError
+from consilience.names import absent
 
 FROM_ARVIZ = {name: package for package, names in plots.NAMES.items() for name in names.split()}
 
@@ -61,7 +62,7 @@ def test_a_renamed_function_leads_to_one_that_exists(former: str) -> None:
     assert not hasattr(import_module(FROM_ARVIZ[plots.RENAMED[former]]), former)
 
 
-@pytest.mark.parametrize("former", plots.FORMER)
+@pytest.mark.parametrize("former", absent.FORMER)
 def test_a_former_name_tells_what_to_use(former: str) -> None:
     """It is no attribute, and the functions in its place are."""
     with pytest.raises(AttributeError, match=f"no attribute '{former}': ArviZ 1.0 gave it up; ") as error:

@@ -15,7 +15,6 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-import consilience
 from consilience import distributions
 from consilience.distributions.distribution import DistributionType
 from consilience.ops.scalar import TABLE
@@ -131,19 +130,6 @@ __all__: list[str]
     return _HEAD.format(module="random") + head + "\n".join([*lines, *map(_drawn, sorted(random._FUNCTIONS))]) + "\n"
 
 
-def root_stub() -> str:
-    """An import for each public name of the package."""
-    places = sorted(path.rpartition(".") for path in consilience._MODULES.values())
-    lines = [f"from {package} import {name} as {name}" for package, _, name in places]
-    lines += [
-        f"from {module} import {name} as {name}"
-        for module, names in consilience._NAMES.items()
-        for name in sorted(names.split())
-    ]
-    head = '"""Written by `python tools/names.py` from the table of __init__.py; not to be edited."""\n\n'
-    return head + "\n".join(lines) + "\n\n__version__: str\n__all__: list[str]\n"
-
-
 _SHOWN = {"Any", "Callable", "Dims", "None", "Sequence", "bool", "float", "int", "str"}
 """Words of annotations that the stub of distributions knows; a parameter of another type is shown as Any."""
 
@@ -196,10 +182,12 @@ def _distribution(name: str) -> str:
 
 def distributions_stub() -> str:
     """A class for each distribution, an import for each other name of the tables."""
-    homes = {name: home.removeprefix("consilience.distributions.") for name, home in distributions._HOME.items()}
+    written = {**distributions.PUBLIC, **distributions.INTERNAL}
+    homes = {name: file for file, names in written.items() for name in names.split()}
     bases = {"Distribution", "Continuous", "Discrete"}
     own = [n for n in sorted(homes) if n not in bases and isinstance(getattr(distributions, n), DistributionType)]
-    lines = ["from consilience.distributions import transforms as transforms"]
+    lines = ["from consilience.distributions import dist_math as dist_math"]
+    lines += ["from consilience.distributions import transforms as transforms"]
     lines += [
         f"from consilience.distributions.{home} import {name} as {'_' * (name in own)}{name}"
         for name, home in sorted(homes.items())
@@ -211,7 +199,7 @@ def distributions_stub() -> str:
     head += "# A call makes a variable, and `dist` names its parameters: neither is the base's.\n"
     head += '# mypy: disable-error-code="misc, override"\n\n'
     head += "from collections.abc import Callable, Sequence\nfrom typing import Any\n\n"
-    tables = "PUBLIC: dict[str, str]\nINTERNAL: dict[str, str]\nSPELLINGS: dict[str, str]\n_HOME: dict[str, str]\n"
+    tables = "PUBLIC: dict[str, str]\nINTERNAL: dict[str, str]\nSPELLINGS: dict[str, str]\n"
     return head + "\n".join(lines) + f"\n\n{tables}__all__: list[str]\n"
 
 
@@ -228,7 +216,9 @@ def package_stub(package: ModuleType) -> str:
         line = f"from {place if spelled else home} import {spelled or module} as {'' if own else '_'}{name}"
         lines.append(line if len(line) <= 120 else line.replace("import ", "import (\n    ") + ",\n)")
     lines += ["", *spellings] if spellings else []
-    return _HEAD.format(module=package.__name__.rpartition(".")[2]) + "\n".join(lines) + "\n\n__all__: list[str]\n"
+    own = "__version__: str\n" if "__version__" in vars(package) else ""
+    head = _HEAD.format(module=package.__name__.rpartition(".")[2])
+    return head + "\n".join(lines) + f"\n\n{own}__all__: list[str]\n"
 
 
 def packages() -> dict[Path, Callable[[], str]]:
@@ -246,7 +236,6 @@ def packages() -> dict[Path, Callable[[], str]]:
 STUBS = {
     **packages(),
     PLACE.parent / "distributions" / "__init__.pyi": distributions_stub,
-    PLACE.parent / "__init__.pyi": root_stub,
     PLACE / "elementwise.pyi": elementwise_stub,
     PLACE / "inputs.pyi": inputs_stub,
     PLACE / "random.pyi": random_stub,

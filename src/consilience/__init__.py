@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from os.path import exists as _exists
-from types import ModuleType
 from typing import Any, Final
 
 from consilience import distributions
+from consilience.first_use import guarded, load_on_use
 
 __version__ = "0.2.0"
 
@@ -99,57 +98,17 @@ _NAMES: Final = {
     "consilience.tensor.random": "collect_default_updates",
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX join_nonshared_inputs",
 }
-_MODULES: Final = {
-    "bart": "consilience.bart",
-    "callbacks": "consilience.callbacks",
-    "cluster": "consilience.cluster",
-    "compile": "consilience.compile",
-    "dims": "consilience.dims",
-    "distributions": "consilience.distributions",
-    "errors": "consilience.errors",
-    "gp": "consilience.gp",
-    "gradient": "consilience.gradient",
-    "graph": "consilience.graph",
-    "ifelse": "consilience.ifelse",
-    "logprob": "consilience.logprob",
-    "math": "consilience.math",
-    "ode": "consilience.ode",
-    "printing": "consilience.backends.printing",
-    "raise_op": "consilience.raise_op",
-    "scan": "consilience.scan",
-    "smc": "consilience.estimators.smc",
-    "sparse": "consilience.sparse",
-    "statespace": "consilience.statespace",
-    "tensor": "consilience.tensor",
-    "variational": "consilience.estimators.variational",
-    "xtensor": "consilience.xtensor",
-}
-_HOME: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-__all__ = sorted([*_HOME, *_MODULES])
+_MODULES: Final = """
+    bart callbacks cluster compile dims distributions errors gp gradient graph ifelse logprob math ode
+    printing=backends.printing raise_op scan smc=estimators.smc sparse statespace tensor
+    variational=estimators.variational xtensor
+"""
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        found = import_module("consilience.first_use").guarded(getattr(import_module(_HOME[name]), name))
-        if getattr(found, "component_parameters", ()):
-            import_module("consilience.logprob")  # components may be expressions of random variables
-    elif name in _MODULES:
-        found = import_module(_MODULES[name])
-    elif _exists(f"{__path__[0]}/{name}.py"):  # `from consilience import name` asks first, and then loads it
-        raise AttributeError(f"module {__name__!r} has not loaded {name!r}", name=name, obj=sys.modules[__name__])
-    else:
-        instead = import_module("consilience.plots").instead_of(name)
-        if instead:
-            told = f"module {__name__!r} has no attribute {name!r}{instead}"
-            raise AttributeError(told, name=name, obj=sys.modules[__name__])
-        found = import_module("consilience.names.module_paths").attribute(__name__, name, __all__)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+def _published(found: Any, _module: str, _name: str) -> Any:
+    if isinstance(found, type) and getattr(found, "component_parameters", ()):
+        import_module("consilience.logprob")  # components may be expressions of random variables
+    return guarded(found)
 
 
 class _OtherPaths:
@@ -163,17 +122,4 @@ class _OtherPaths:
 
 
 sys.meta_path.append(_OtherPaths)
-
-
-class _Package(ModuleType):
-    """This package, in which `sample` is the function: importing the module of that name does not change it."""
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:  # functions of users refer to it, and go to workers
-        return import_module, (__name__,)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in _HOME or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+load_on_use(__name__, {**_NAMES, "": _MODULES}, publish=_published)

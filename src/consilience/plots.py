@@ -1,7 +1,6 @@
 """Plots and statistics of ArviZ under the names that PyMC gives them: results enter, pictures and numbers leave.
 
 The functions are those of `arviz_plots` and `arviz_stats`, which are loaded when one of them is first called.
-`FORMER` says what became of the names that ArviZ 1.0 gave up.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from consilience.errors import MissingPackageError
+from consilience.names import absent
 
 NAMES: Final = {
     "arviz_plots": """
@@ -218,37 +218,14 @@ _EXAMPLES: Final[dict[str, tuple[str, str, str]]] = {
 RENAMED: Final = {"plot_posterior": "plot_dist", "plot_ppc": "plot_ppc_dist"}
 """Names that PyMC users know, and the function that does the same today; it takes the arguments of its new name."""
 
-FORMER: Final = {
-    "plot_bpv": "`plot_ppc_pit` and `plot_ppc_tstat` show Bayesian p-values",
-    "plot_density": "`plot_dist` compares densities of several results",
-    "plot_dist_comparison": "`plot_prior_posterior` compares prior and posterior",
-    "plot_dot": '`plot_dist(..., kind="dot")` draws dots',
-    "plot_ecdf": '`plot_dist(..., kind="ecdf")` draws the distribution function, `plot_ecdf_pit` checks it',
-    "plot_elpd": "`plot_compare` shows the differences, `loo_i` gives them one by one",
-    "plot_hdi": "`plot_lm` draws intervals along a predictor",
-    "plot_joint": "`plot_pair` shows two parameters jointly",
-    "plot_kde": "`plot_dist` estimates densities",
-    "plot_separation": "`plot_ppc_pava` checks the calibration of binary predictions",
-    "plot_violin": "`plot_ridge` and `plot_forest` compare the densities of many parameters",
-    "psens": "`psense` and `psense_summary` measure the sensitivity to prior and likelihood",
-    "r2_score": "`bayesian_r2` and `residual_r2` give the variance explained",
-    "waic": "`loo` estimates the same quantity more reliably",
-}
-"""Names that ArviZ 1.0 gave up, and what to use instead."""
-
 _HOME: Final = {name: package for package, names in NAMES.items() for name in names.split()}
 
 __all__ = sorted([*_HOME, *RENAMED])
 
 
-def instead_of(name: str) -> str:
-    """The end of a message about a name that is not there: what to use instead; empty if nothing is known."""
-    return f": ArviZ 1.0 gave it up; {FORMER[name]}." if name in FORMER else ""
-
-
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead_of(name)}", name=name)
+        raise AttributeError(absent.reason(f"module {__name__!r}", name, __all__), name=name)
     found = globals()[name] = _passed_on(name)
     return found
 

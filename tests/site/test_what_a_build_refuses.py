@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -154,8 +155,8 @@ def test_every_public_name_has_an_entry_of_the_reference() -> None:
     import consilience.tensor as pt
 
     known = names.spellings()
-    for package, public in (("consilience", pm._HOME), ("consilience.tensor", pt.__all__)):
-        modules = {n for n in public if type(getattr({"consilience": pm}.get(package, pt), n)).__name__ == "module"}
+    for package, public in (("consilience", pm.__all__), ("consilience.tensor", pt.__all__)):
+        modules = {n for n in public if isinstance(getattr({"consilience": pm}.get(package, pt), n), ModuleType)}
         assert {f"{package}.{n}" for n in public} - {f"{package}.{m}" for m in modules} <= set(known)
     pages = [entry.page.casefold() for entry in names.entries().values()]
     assert len(pages) == len(set(pages))

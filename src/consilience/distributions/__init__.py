@@ -6,8 +6,9 @@ which `python tools/names.py` writes from these tables.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
+
+from consilience.first_use import load_on_use
 
 # What users find in `consilience` as well, by file.
 PUBLIC: Final = {
@@ -73,26 +74,7 @@ SPELLINGS: Final = {
     "DoubleExponential": "Laplace",
     "Lognormal": "LogNormal",
 }
-_HOME: Final = {
-    name: f"{__name__}.{file}"
-    for table in (PUBLIC, INTERNAL)
-    for file, names in table.items()
-    for name in names.split()
-}
 
-__all__ = sorted([*_HOME, *SPELLINGS, "transforms"])  # names of the tables
+_SPELLED: Final = {__name__: " ".join(f"{spelling}={name}" for spelling, name in SPELLINGS.items())}
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("transforms", "dist_math"):
-        return import_module(f"{__name__}.{name}")
-    home = _HOME.get(SPELLINGS.get(name, name))
-    if home is None:
-        return import_module("consilience.names.module_paths").attribute(__name__, name, __all__)
-    found = getattr(import_module(home), SPELLINGS.get(name, name))
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+load_on_use(__name__, {**PUBLIC, **INTERNAL, **_SPELLED, "": "dist_math transforms"})

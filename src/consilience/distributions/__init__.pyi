@@ -6,6 +6,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from consilience.distributions import dist_math as dist_math
 from consilience.distributions import transforms as transforms
 from consilience.distributions.autoregression import AR as _AR
 from consilience.distributions.skewed import AsymmetricLaplace as _AsymmetricLaplace
@@ -763,5 +764,4 @@ Lognormal = LogNormal
 PUBLIC: dict[str, str]
 INTERNAL: dict[str, str]
 SPELLINGS: dict[str, str]
-_HOME: dict[str, str]
 __all__: list[str]

@@ -55,7 +55,26 @@ _GROUPS: Final = {
     "the method `model.compile_fn` does this": "compile_fn",
     "example data of PyMC's package are not shipped": "get_data",
 }
+FORMER: Final = {
+    "plot_bpv": "`plot_ppc_pit` and `plot_ppc_tstat` show Bayesian p-values",
+    "plot_density": "`plot_dist` compares densities of several results",
+    "plot_dist_comparison": "`plot_prior_posterior` compares prior and posterior",
+    "plot_dot": '`plot_dist(..., kind="dot")` draws dots',
+    "plot_ecdf": '`plot_dist(..., kind="ecdf")` draws the distribution function, `plot_ecdf_pit` checks it',
+    "plot_elpd": "`plot_compare` shows the differences, `loo_i` gives them one by one",
+    "plot_hdi": "`plot_lm` draws intervals along a predictor",
+    "plot_joint": "`plot_pair` shows two parameters jointly",
+    "plot_kde": "`plot_dist` estimates densities",
+    "plot_separation": "`plot_ppc_pava` checks the calibration of binary predictions",
+    "plot_violin": "`plot_ridge` and `plot_forest` compare the densities of many parameters",
+    "psens": "`psense` and `psense_summary` measure the sensitivity to prior and likelihood",
+    "r2_score": "`bayesian_r2` and `residual_r2` give the variance explained",
+    "waic": "`loo` estimates the same quantity more reliably",
+}
+"""Names that ArviZ 1.0 gave up, and what to use instead."""
+
 _REASONS: Final = {name: " ".join(reason.split()) for reason, names in _GROUPS.items() for name in names.split()}
+_REASONS.update((name, f"ArviZ 1.0 gave it up; {instead}") for name, instead in FORMER.items())
 
 
 _PLACES: Final = {
