@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import Any
 
 from consilience.backends.contexts import shared
 from consilience.backends.function import Function, function
 from consilience.backends.modes import DebugMode, Mode, NanGuardMode, mode_named
 from consilience.backends.request import In, Out
-from consilience.distributions.drawing import compile as _compile
-from consilience.first_use import NamedModule, guard
+from consilience.first_use import load_on_use
 from consilience.ir.kinds import SharedVariable as SharedVariable
-from consilience.names import module_paths
 from consilience.tensor.functions import OpFromGraph
 from consilience.tensor.python_functions import FromFunctionOp, as_op, wrap_py
 
@@ -49,19 +45,4 @@ def get_default_mode() -> Mode:
     return mode_named(None)
 
 
-def __getattr__(name: str) -> Any:
-    return module_paths.attribute(__name__, name, __all__)
-
-
-class _Compile(NamedModule):
-    """This module, which may be called as PyMC's function of its name."""
-
-    __doc__ = _compile.__doc__
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Function:
-        return _compile(*arguments, **keywords)
-
-
-sys.modules[__name__].__class__ = _Compile
-
-guard(globals())
+load_on_use(__name__, {}, public=True, called="distributions.drawing:compile")

@@ -11,8 +11,7 @@ from typing import Final
 
 from consilience import distributions
 from consilience.distributions.distribution import Distribution as _Distribution
-from consilience.first_use import guard as _guard
-from consilience.tensor import keywords
+from consilience.first_use import load_on_use as _load_on_use
 from consilience.xtensor import XTensorVariable as XTensorVariable
 from consilience.xtensor import as_xtensor as as_xtensor
 from consilience.xtensor import broadcast as broadcast
@@ -53,11 +52,11 @@ else:  # type checkers take every other name for a distribution
 
     def __getattr__(name: str) -> DimDistribution:
         if name not in _DISTRIBUTIONS:
-            raise keywords.missing(__name__, name)
+            raise AttributeError(name)
         plain = getattr(distributions, name)
         assert issubclass(plain, _Distribution)
         found = globals()[name] = DimDistribution(plain)
         return found
 
 
-_guard(globals())
+_load_on_use(__name__, {}, public=True)

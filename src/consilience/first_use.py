@@ -60,13 +60,6 @@ def _fill(thing: Any) -> None:
         thing.__doc__ = import_module("consilience.names.shared_parameters").filled(thing, text)
 
 
-def guard(namespace: dict[str, Any]) -> None:
-    """Guard what a module lists, as far as it is there by now."""
-    for name in namespace["__all__"]:
-        if name in namespace:
-            namespace[name] = guarded(namespace[name])
-
-
 def _guard_method(kind: type, name: str) -> None:
     method = vars(kind)[name]
     plain = method.__func__ if isinstance(method, staticmethod) else method
@@ -233,6 +226,8 @@ def load_on_use(
 
     Files are those of the package, or of the package around a module; one of another package is written with its whole
     path. In place of a file, "" stands for modules of the package, and the whole path of a package for what it has.
+    Names that the module has itself by now are published at once: those of its `__all__`, or else what it makes. A name
+    that is missing is an error that says what serves in its place.
 
     `public`: whether users call what is in it. `publish`: makes what users get of what a file has, in place of
     `guarded`. `called`: "file:name" of the function that a call of the module itself means.
@@ -248,7 +243,12 @@ def load_on_use(
         for word in names.split():
             name, _, spelled = word.partition("=")
             homes[name] = (home(file), spelled or name) if file else (f"{around}.{spelled or name}", "")
-    vars(module).update(HOMES=homes, __all__=sorted(homes), _publish=publish or (_guarded_there if public else None))
+    space, publish = vars(module), publish or (_guarded_there if public else None)
+    made = [n for n, thing in space.items() if getattr(thing, "__module__", 0) == package and not n.startswith("_")]
+    listed = space.get("__all__", made)
+    if publish is not None:
+        space.update({name: publish(space[name], package, name) for name in listed if name in space})
+    space.update(HOMES=homes, __all__=sorted({*listed, *homes}), _publish=publish)
     if called:
         file, _, name = called.partition(":")
         vars(module)["_called"] = (home(file), name)

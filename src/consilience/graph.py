@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from consilience.errors import GraphError
-from consilience.first_use import guard
+from consilience.first_use import load_on_use
 from consilience.ir import Constant, Input, Node, Shared, is_leaf, topological, with_lengths
 from consilience.ir import dimension as dims
 from consilience.ir.arithmetic import like, plain
 from consilience.ir.lengths import substitute
 from consilience.ir.side_tables import describe
-from consilience.names import module_paths
 from consilience.ops import as_tensor
 from consilience.rewrite.rules import simplify
 from consilience.tensor.python_ops import Apply, Op
@@ -59,10 +58,6 @@ __all__ = [
     "vectorize_graph",
 ]
 __path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
-
-
-def __getattr__(name: str) -> Any:
-    return module_paths.attribute(__name__, name, __all__)
 
 
 def clone_replace(
@@ -278,4 +273,4 @@ def _stops(blockers: Iterable[Node] | None) -> Callable[[Node], bool] | None:
     return None if blockers is None else set(blockers).__contains__
 
 
-guard(globals())
+load_on_use(__name__, {}, public=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from consilience.errors import ShapeError
-from consilience.first_use import guard
+from consilience.first_use import load_on_use
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ops import TensorLike, apply, as_tensor, reduce
@@ -74,4 +74,4 @@ Examples
 2.0
 """
 
-guard(globals())
+load_on_use(__name__, {}, public=True)

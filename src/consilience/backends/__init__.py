@@ -1,10 +1,6 @@
 """Ways to run a graph, all with the meaning of the reference backend."""
 
-from typing import Any
-
 from consilience.backends import pickling as pickling
-from consilience.names import module_paths
+from consilience.first_use import load_on_use
 
-
-def __getattr__(name: str) -> Any:
-    return module_paths.attribute(__name__, name, [])
+load_on_use(__name__, {})

@@ -9,7 +9,7 @@ from typing import Any
 
 import consilience.tensor as pt
 from consilience.errors import ShapeError
-from consilience.first_use import guard
+from consilience.first_use import load_on_use
 from consilience.gp.covariance import points
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
@@ -149,4 +149,4 @@ Zero, Constant, Linear, Add, Prod = ZeroMean, ConstantMean, LinearMean, MeanSum,
 
 __all__ = ["Add", "Constant", "Linear", "MeanFunction", "Prod", "Zero"]
 
-guard(globals())
+load_on_use(__name__, {}, public=True)

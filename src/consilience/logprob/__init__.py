@@ -1,12 +1,10 @@
 """Log densities derived from graphs: of random variables, and of expressions of them."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from consilience.distributions.custom import CustomDist
-from consilience.first_use import guard as _guard
+from consilience.first_use import load_on_use as _load_on_use
 from consilience.logprob.functions import conditional_logp, icdf, logccdf, logcdf, logp
-from consilience.names import module_paths
 
 # One module per mathematical case. Each registers its rules when it is imported; rules of one op are tried in order.
 CASES = tuple(
@@ -38,11 +36,4 @@ DensityDist = CustomDist
 
 __all__ = ["CustomDist", "DensityDist", "conditional_logp", "icdf", "logccdf", "logcdf", "logp"]
 
-
-if not TYPE_CHECKING:  # type checkers know by themselves what is not there
-
-    def __getattr__(name: str) -> object:
-        return module_paths.attribute(__name__, name, __all__)
-
-
-_guard(globals())
+_load_on_use(__name__, {}, public=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from consilience.errors import DtypeError, ShapeError
+from consilience.first_use import load_on_use
 from consilience.ir import COMPLEXES, Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ops import complex_numbers
@@ -20,7 +21,7 @@ from consilience.ops.fourier import FourierTransform, InverseRealFourier, RealFo
 from consilience.ops.index import getitem
 from consilience.ops.shape import arange, as_length, broadcast_to, concatenate, full, length_of, moveaxis, stack
 from consilience.tensor.arrangement import roll, specify_shape
-from consilience.tensor.keywords import export, missing
+from consilience.tensor.keywords import published
 
 _SINGLE = ("float16", "float32", "complex64")
 _NORMS = ("backward", "ortho", "forward")
@@ -435,10 +436,4 @@ def _divided(x: Node, sizes: Sequence[Dim], power: float) -> Node:
     return apply("true_div", x, count if power == 1.0 else apply("sqrt", count))
 
 
-if not TYPE_CHECKING:  # type checkers know by themselves what is not there
-
-    def __getattr__(name: str) -> object:
-        raise missing(__name__, name)
-
-
-export(globals(), wrap=True)
+load_on_use(__name__, {}, publish=published)

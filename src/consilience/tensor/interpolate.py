@@ -6,9 +6,10 @@ Points in; functions of tensors out, with derivatives with respect to places and
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from consilience.errors import ShapeError
+from consilience.first_use import load_on_use
 from consilience.ir import Node, ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
@@ -18,7 +19,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.index import getitem
 from consilience.ops.order import argsort, searchsorted
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of, stack
-from consilience.tensor.keywords import export, missing
+from consilience.tensor.keywords import published
 from consilience.tensor.matrix_equations import solve_banded
 from consilience.tensor.piecewise_linear import interp as interp
 
@@ -216,10 +217,4 @@ def _one(value: Any, like: Node) -> Node:
     return broadcast_to(cast(as_tensor(value), like.dtype), (1,))
 
 
-if not TYPE_CHECKING:  # type checkers know by themselves what is not there
-
-    def __getattr__(name: str) -> object:
-        raise missing(__name__, name)
-
-
-export(globals(), "interp", wrap=True)
+load_on_use(__name__, {"piecewise_linear": "interp"}, publish=published)

@@ -6,14 +6,12 @@ In: functions whose parameters bear PyTensor's names. Out: the same functions, t
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from types import FunctionType
 from typing import Any, Final
 
 from consilience.first_use import guarded, telling
-from consilience.names import absent
 
 # Words for one thing in PyTensor, NumPy and SciPy. A keyword stands for the first free parameter of its groups.
 _SYNONYMS: Final = tuple(
@@ -45,31 +43,12 @@ _SYNONYMS: Final = tuple(
 _TAKES_ANY: Final = 0x08  # the flag of code that has a parameter **keywords
 
 
-def export(namespace: dict[str, Any], also: str = "", *, wrap: bool = False) -> None:
-    """List in a module's `__all__` the functions it makes, other names for them included, and the names `also`.
-
-    Type checkers, which do not see this, find every name without a leading underscore that a module makes or imports
-    as itself. With `wrap` the functions accept synonyms of their keywords from here on.
-    """
-    own = (name for name, thing in namespace.items() if getattr(thing, "__module__", 0) == namespace["__name__"])
-    namespace["__all__"] = sorted({*(name for name in own if not name.startswith("_")), *also.split()})
-    for name in namespace["__all__"] if wrap else ():
-        namespace[name] = published(namespace[name], namespace["__name__"], name)
-
-
 def published(thing: Any, module: str, name: str) -> Any:
     """A function of a module as users get it, with synonyms of its keywords; any other thing as it is."""
     taking = accept(thing)
     if taking is not thing and taking.__module__ == thing.__module__:  # where pickle finds it
         taking.__module__, taking.__qualname__ = module, name
     return taking
-
-
-def missing(module: str, name: str) -> AttributeError:
-    """The error for a name that a module does not have: what serves in its place, or the nearest name there is."""
-    where = sys.modules[module]
-    there = [] if name.startswith("_") else vars(where).get("__all__", [])
-    return AttributeError(absent.reason(f"module {module!r}", name, there), name=name, obj=where)
 
 
 def accept(function: Any) -> Any:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from consilience.errors import ShapeError
+from consilience.first_use import load_on_use
 from consilience.ir import Node, ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ops.assertion import require
@@ -20,7 +21,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast
 from consilience.ops.loop import fresh
 from consilience.ops.shape import concatenate, reshape
 from consilience.tensor.differentiation import grad, hessian, jacobian, undefined_grad
-from consilience.tensor.keywords import export, missing
+from consilience.tensor.keywords import published
 from consilience.tensor.optimization import descent, scalar_minima, scalar_roots, systems
 from consilience.tensor.optimization.by_scipy import Search, searched
 from consilience.tensor.optimization.iteration import both, precision, where
@@ -422,10 +423,4 @@ def _at_bounds(bounds: Any) -> Callable[[Node, list[Node]], list[Node]]:
     return lambda solution, _: [solution <= low, solution >= high]
 
 
-if not TYPE_CHECKING:  # type checkers know by themselves what is not there
-
-    def __getattr__(name: str) -> object:
-        raise missing(__name__, name)
-
-
-export(globals(), wrap=True)
+load_on_use(__name__, {}, publish=published)

@@ -17,8 +17,8 @@ from consilience import distributions as pd
 from consilience.backends import contexts
 from consilience.distributions.generator import METHODS, GraphGenerator, made_with
 from consilience.errors import DtypeError
-from consilience.first_use import guard as _guard
 from consilience.first_use import guarded as _guarded
+from consilience.first_use import load_on_use as _load_on_use
 from consilience.ir import Input, Node, Shared, TensorType, tensor_input, topological
 from consilience.ir.arithmetic import known_meaning, means
 from consilience.ir.side_tables import describe, set_name
@@ -175,7 +175,7 @@ def _public(name: str) -> Callable[..., Any]:
 
 def __getattr__(name: str) -> Any:
     if name not in _FUNCTIONS:
-        raise AttributeError(f"`pt.random` has no `{name}`; it has {', '.join(__all__)}.", name=name)
+        raise AttributeError(name)
     found = globals()[name] = _guarded(_public(name))
     return found
 
@@ -194,4 +194,4 @@ def _method(key: Node, name: str) -> Callable[..., Any]:
     return drawn
 
 
-_guard(globals())
+_load_on_use(__name__, {}, public=True)

@@ -6,11 +6,12 @@ Two tensors in, whose leading axes are a batch; sums of products at every place 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from consilience.errors import ShapeError
+from consilience.first_use import load_on_use
 from consilience.ir import COMPLEXES, Dim, Node
 from consilience.ir.side_tables import describe
 from consilience.ir.types import FLOATS
@@ -20,7 +21,7 @@ from consilience.ops.elementwise import TensorLike, apply, as_tensor, cast, prom
 from consilience.ops.index import getitem
 from consilience.ops.reduce import reduce
 from consilience.ops.shape import arange, broadcast_to, concatenate, expand_dims, full, length_of, squeeze
-from consilience.tensor.keywords import export, missing
+from consilience.tensor.keywords import published
 from consilience.tensor.padding import pad
 
 _MODES = ("full", "valid", "same")
@@ -230,12 +231,6 @@ def _by_windows(x: Node, h: Node, rank: int) -> Node:
     return cast(reduce("sum", windows * expand_dims(h, around), tuple(range(-rank, 0))), x.dtype)
 
 
-if not TYPE_CHECKING:  # type checkers know by themselves what is not there
-
-    def __getattr__(name: str) -> object:
-        raise missing(__name__, name)
-
-
 __path__: Sequence[str] = ()  # PyTensor's modules below this one are found by their path
 
-export(globals(), wrap=True)
+load_on_use(__name__, {}, publish=published)

@@ -5,16 +5,13 @@ In: tensors and arrays with a name per axis. Out: the plain expressions of `cons
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Sequence
-from importlib import import_module as _import_module
 from typing import Any
 
 import numpy.typing as npt
 
 from consilience import tensor as pt
-from consilience.first_use import guard as _guard
-from consilience.names import module_paths as _module_paths
+from consilience.first_use import load_on_use as _load_on_use
 from consilience.xtensor import linalg as linalg
 from consilience.xtensor import math as math
 from consilience.xtensor.arrangement import broadcast_together, joined
@@ -167,12 +164,4 @@ def grad(cost: Any, wrt: Any, **settings: Any) -> Any:
     return named if isinstance(wrt, list | tuple) else named[0]
 
 
-if not typing.TYPE_CHECKING:  # type checkers know by themselves what is not there
-
-    def __getattr__(name: str) -> object:
-        if name in ("random", "signal", "vectorization"):
-            return _import_module(f"{__name__}.{name}")  # which most expressions do without
-        return _module_paths.attribute(__name__, name, __all__)
-
-
-_guard(globals())
+_load_on_use(__name__, {"": "random signal vectorization"}, public=True)  # which most expressions do without

@@ -14,10 +14,9 @@ from typing import Any, Final
 import numpy.typing as npt
 
 from consilience import tensor as pt
-from consilience.first_use import guard as _guard
 from consilience.first_use import guarded as _guarded
+from consilience.first_use import load_on_use as _load_on_use
 from consilience.ir import Node
-from consilience.tensor import keywords
 from consilience.tensor.elementwise import ROWS
 from consilience.xtensor.named import SomeDims, apart
 from consilience.xtensor.products import contracted
@@ -142,7 +141,7 @@ else:  # type checkers take every other name for an elementwise function
         if name in ROWS or name in _WRITTEN:
             found = globals()[name] = _guarded(_function(name))
             return found
-        raise keywords.missing(__name__, name)
+        raise AttributeError(name)
 
 
-_guard(globals())
+_load_on_use(__name__, {}, public=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
-from consilience.first_use import guard as _guard
 from consilience.first_use import guarded as _guarded
+from consilience.first_use import load_on_use as _load_on_use
 from consilience.ir.arithmetic import means
 from consilience.ops.shape import length_of
 from consilience.tensor import random as without_names
@@ -75,7 +75,7 @@ def _public(name: str) -> Callable[..., Any]:
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"`px.random` has no `{name}`; it has {', '.join(__all__)}.", name=name)
+        raise AttributeError(name)
     found = globals()[name] = _guarded(_public(name))
     return found
 
@@ -88,4 +88,4 @@ def _named(name: str, parameters: Sequence[Any], keywords: Mapping[str, Any]) ->
     return __getattr__(name) if mentioned or any_named else None
 
 
-_guard(globals())
+_load_on_use(__name__, {}, public=True)

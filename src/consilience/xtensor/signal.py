@@ -9,7 +9,7 @@ from typing import Any
 
 from consilience import tensor as pt
 from consilience.errors import ShapeError
-from consilience.first_use import guard
+from consilience.first_use import load_on_use
 from consilience.xtensor.arrangement import broadcast_together
 from consilience.xtensor.variable import XTensorVariable, as_xtensor
 
@@ -44,4 +44,4 @@ def convolve1d(in1: Any, in2: Any, mode: str = "full", *, dims: tuple[str, str])
     return XTensorVariable(pt.signal.convolve1d(wide, kernel, mode), names)
 
 
-guard(globals())
+load_on_use(__name__, {}, public=True)
