@@ -28,16 +28,16 @@ def compare(
     """Compare models by their expected log predictive density, with weights for model averaging.
 
     compare_dict: Results of `pm.sample` with log likelihoods, or `ELPDData`, by name.
-    method: Of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
+    method: How the weights are computed: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
     var_name : ...
-    models: By name: observations of their results whose Pareto k is too high are left out in refits, see `pm.reloo`.
-        Results of models that are not named are taken as they are.
+    models: Models by name. For these, observations with a large Pareto k are left out in refits, see `pm.reloo`. The
+        other results are used without refits.
     store: Folder for these refits.
-    **refits: For `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` and others.
+    **refits: Keywords of `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` and others.
     Returns: ArviZ's table with one row per model, the best first.
     Raises ModelError: If a model is given without a result.
     See loo: The expected log predictive density of one model.
-    See reloo: With refits where importance sampling can't be trusted.
+    See reloo: Refits where importance sampling is not reliable.
     References: Yao, Vehtari, Simpson, Gelman (2018), Bayesian Analysis 13, 917, doi:10.1214/17-BA1091, on the weights.
     >>> data = [0.2, -0.5, 1.0, 0.3, -0.1, 0.6]
     >>> found = {}
