@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from consilience.errors import ModelError
-from consilience.estimators.cross_validation.importance import loo
+from consilience.estimators.cross_validation.importance import check_log_likelihood, loo
 from consilience.estimators.cross_validation.leaving_one_out import reloo
 from consilience.estimators.cross_validation.refits import arviz
 from consilience.model.model import Model
@@ -52,7 +52,8 @@ def compare(
     """
     if not isinstance(compare_dict, Mapping) or not compare_dict:
         raise ModelError(
-            f"`compare_dict` must be a dictionary of results by name, with one at least, got {compare_dict!r}."
+            "`compare_dict` must be a dictionary of results by name, such as {'pooled': result, 'nested': other}, "
+            + ("got an empty one." if isinstance(compare_dict, Mapping) else f"got a {type(compare_dict).__name__}.")
         )
     known = dict(models or {})
     unknown = [name for name in known if name not in compare_dict]
@@ -65,7 +66,9 @@ def compare(
         folder.mkdir(parents=True, exist_ok=True)
     found = dict(compare_dict)
     for name, result in compare_dict.items():
-        if name not in known and "log_likelihood" in getattr(result, "children", ()):
+        groups = () if name in known else getattr(result, "children", ())
+        check_log_likelihood(f"the result {name!r}", groups)
+        if "log_likelihood" in groups:
             found[name] = loo(result, pointwise=True, var_name=var_name)
     for number, (name, model) in enumerate(known.items()):
         file = None if folder is None else folder / f"{number}.jsonl"

@@ -6,7 +6,7 @@ A result in; ArviZ's `ELPDData` out, whose numbers are those of `arviz_stats.loo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,15 @@ WITHOUT: Final = ("log_weights", "pareto_k", "log_jacobian", "mixture")
 """Arguments that ask for all log likelihoods at once."""
 OF_TASK: Final = 16 * 2**20
 """Bytes that go to a worker at once."""
+
+
+def check_log_likelihood(title: str, groups: Collection[str]) -> None:
+    """Raise ArgumentError where a result of a run has no log likelihoods."""
+    if "posterior" in groups and "log_likelihood" not in groups:
+        raise ArgumentError(
+            f"{title} has no log likelihoods; add them with `pm.compute_log_likelihood(result, model=model)`, or "
+            'sample with `idata_kwargs={"log_likelihood": True}`.'
+        )
 
 
 def loo(
@@ -62,7 +71,9 @@ def loo(
         raise ArgumentError(
             f"`loo`: `data` must be a result or the path of a stored one; there is nothing at {data!r}."
         )
-    known = data["log_likelihood"].data_vars if "log_likelihood" in getattr(data, "children", ()) else {}
+    groups = getattr(data, "children", ())
+    check_log_likelihood("`loo`: the result", groups)
+    known = data["log_likelihood"].data_vars if "log_likelihood" in groups else {}
     name = var_name if var_name is not None or len(known) != 1 else str(next(iter(known)))
     in_parts = name in known and (executor is not None or unread(known[name]))
     if not in_parts or any(others.get(key) is not None and others[key] is not False for key in WITHOUT):
