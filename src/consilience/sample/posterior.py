@@ -220,7 +220,7 @@ def sample(
 
     See Also
     --------
-    Save : What is written to the disk while a run goes on.
+    Save : What is written to disk during a run.
     Stop : When draws are good enough.
     Tuning : How chains tune.
 

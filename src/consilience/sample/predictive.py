@@ -216,7 +216,7 @@ def _from_the_beginning(model: Model, outputs: Sequence[str]) -> None:
     if again:
         warn(
             f"drawn from the first value on, although labels are others than those of the data: {', '.join(again)}. "
-            "`pm.forecast` goes on from the last values."
+            "`pm.forecast` continues from the last values."
         )
 
 
