@@ -197,9 +197,8 @@ def _all(
         if isinstance(source, xarray.DataArray):
             source = source.to_dataset(name=source.name if source.name is not None else "x")
         if isinstance(source, xarray.Dataset):
-            if coords:
-                source = _selected(source, coords)
-            for key, array in source.data_vars.items():
+            dataset = _selected(source, coords) if coords else source
+            for key, array in dataset.data_vars.items():
                 draws: Any = array if apart and unread(array) else array.values
                 yield str(key), _labelled(str(key), array, draws, array.coords)
             return
