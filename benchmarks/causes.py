@@ -171,6 +171,13 @@ def components_without_an_order(rng: np.random.Generator) -> None:
     pm.NormalMixture("y", w=[0.5, 0.5], mu=mu, sigma=1.0, observed=y)
 
 
+@situation("signs", "loading ability", remedies=(), **FIXED)
+def loadings_without_a_sign(rng: np.random.Generator) -> None:
+    answers = rng.normal(np.outer(rng.normal(size=30), [0.8, 1.0, 1.2, 1.4]), 0.5)
+    ability, loading = pm.Normal("ability", 0, 1, shape=30), pm.Normal("loading", 0, 2, shape=4)
+    pm.Normal("y", ability[:, None] * loading, 0.5, observed=answers)
+
+
 @situation("regions", "", chains=8, draws=600, tune=600, remedies=())
 def two_places_of_a_source(rng: np.random.Generator) -> None:
     place = pm.Normal("place", 0, 10)

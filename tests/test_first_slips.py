@@ -39,8 +39,22 @@ SLIPS: list[tuple[str, Callable[[], Any], str]] = [
     ("a misspelt keyword", lambda: pm.sample(model=schools(), taget_accept=0.9), r"did you mean `target_accept`\?"),
     ("a misspelt keyword of the summary", lambda: pm.summary(draws(), var_name=["mu"]), r"did you mean `var_names`\?"),
     ("a misspelt variable", lambda: pm.summary(draws(), var_names=["thta"]), r"'thta'; there are: mu, z, theta"),
+    ("a variable as an attribute of the result", lambda: draws().theta, r"`result.posterior\['theta'\]`"),
+    ("a misspelt label", lambda: pm.summary(draws(), coords={"school": ["I"]}), r"'school', whose labels are A, B, C"),
+    ("a misspelt dimension", lambda: pm.summary(draws(), coords={"scholl": "A"}), r"with labels: .*'school'"),
+    ("cross-validation too early", lambda: pm.loo(draws()), r"`pm.compute_log_likelihood\(result, model=model\)`"),
+    ("comparison too early", lambda: pm.compare({"a": draws()}), r"'a' has no log.*`pm.compute_log_likelihood\("),
+    ("comparison of a list", lambda: pm.compare([draws()]), r"dictionary of results by name.*got a list\.$"),
+    ("tuning draws by position", lambda: pm.sample(100, 50, model=schools()), r"only `draws` by position.*`tune=…`"),
+    ("a probability without a link", lambda: pm.sample(model=rows_without_a_link()), r"p = .*: must be >= 0 and <= 1"),
     ("another keyword for the target", lambda: draws().extend(ess=100), r"no argument `ess`: it is `target_ess=`"),
 ]  # fmt: skip
+
+
+def rows_without_a_link() -> pm.Model:
+    with pm.Model() as model:
+        pm.Bernoulli("y", pm.Normal("a") + np.array([-9.0, 9.0]), observed=[0, 1])
+    return model
 
 
 def draws() -> Any:
@@ -51,7 +65,7 @@ def draws() -> Any:
 
 @pytest.mark.parametrize(("slip", "meant"), [row[1:] for row in SLIPS], ids=[row[0] for row in SLIPS])
 def test_a_slip_is_answered_with_what_was_meant(slip: Callable[[], Any], meant: str) -> None:
-    with pytest.raises((TypeError, ValueError, LookupError)) as caught:
+    with pytest.raises((AttributeError, TypeError, ValueError, LookupError)) as caught:
         slip()
     said = " ".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
     assert re.search(meant, said), said

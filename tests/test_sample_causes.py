@@ -19,6 +19,7 @@ QUICK = (
     "the same value five times",
     "two intercepts",
     "components without an order",
+    "loadings without a sign",
     "forty draws",
     "a rate that overflows",
 )

@@ -21,15 +21,15 @@ SUBJECTS = {
     "Sampling": "consilience.sample consilience.estimators.studies.many_fits consilience.sample.report "
     "consilience.diagnostics consilience.datasets",
     "Step methods": "consilience.inference",
-    "Posteriors without chains": "consilience.estimators.approximations consilience.estimators.inla "
+    "Variational inference and SMC": "consilience.estimators.approximations consilience.estimators.inla "
     "consilience.estimators.variational consilience.estimators.smc consilience.estimators.filters",
-    "Checks of posteriors and designs": "consilience.estimators.refutation consilience.estimators.calibration "
+    "Calibration and cross-validation": "consilience.estimators.refutation consilience.estimators.calibration "
     "consilience.estimators.cross_validation",
     "Plots and comparison": "consilience.plots",
-    "Other programs": "consilience.foreign consilience.engines.c_library.folder consilience.engines.jax.read.jaxpr "
+    "Import and export": "consilience.foreign consilience.engines.c_library.folder consilience.engines.jax.read.jaxpr "
     "consilience.engines.jax.read.wrapped consilience.engines.stablehlo.emit.module "
     "consilience.engines.stablehlo.read.module consilience.engines.torch.read.graph",
-    "Functions and their compilation": "consilience.tensor consilience.backends.modes consilience.backends.request "
+    "Functions and compilation": "consilience.tensor consilience.backends.modes consilience.backends.request "
     "consilience.compile consilience.backends.printing consilience.tensor.random consilience.tensor.flattened",
     "Errors and warnings": "consilience.errors",
 }
@@ -43,17 +43,17 @@ DISTRIBUTIONS = {
     "multivariate_normal of_normal_vectors simplex sphere stick_breaking wishart zero_sum_normal",
     "Time series": "autoregression diffusion hidden_markov random_walk state_space volatility",
     "Regression trees": "bart",
-    "Mixtures, truncation, censoring, own densities": "mixture truncation custom distribution simulator drawing",
+    "Mixtures, truncation, censoring, custom distributions": "mixture truncation custom distribution simulator drawing",
 }
 
 # Subjects of `pt`, by the file in which a function is written.
 TENSORS = {
     "Symbolic inputs": "inputs",
-    "Making tensors": "construction grids contexts values ir.settings",
+    "Tensor creation": "construction grids contexts values ir.settings",
     "Elementwise functions": "elementwise formulas rounding gamma_functions notation complex_numbers special",
-    "Reductions, order and counting": "reductions reduction quantiles order ordering counting index piecewise_linear "
+    "Reductions, sorting and counting": "reductions reduction quantiles order ordering counting index piecewise_linear "
     "interpolate",
-    "Shapes and arrangement": "arrangement joining gathering shape packing padding",
+    "Shapes and joining": "arrangement joining gathering shape packing padding",
     "Products and linear algebra": "linalg products einstein",
     "Loops, branches and batches": "loops branches control vectorize.mapped vectorize.named_axes vectorize.signature",
     "Functions and derivatives": "function functions evaluation differentiation python_ops python_functions "
@@ -67,15 +67,15 @@ PACKAGES = {
     "consilience.tensor.fft": "Fourier transforms",
     "consilience.tensor.signal": "Signals",
     "consilience.tensor.interpolate": "Interpolation",
-    "consilience.tensor.optimize": "Minima and roots",
+    "consilience.tensor.optimize": "Optimization and root finding",
     "consilience.tensor.random": "Random numbers",
     "consilience.tensor.extra_ops": "PyTensor's extra functions",
-    "consilience.math": "Mathematics under PyMC's names",
+    "consilience.math": "Mathematical functions of pm.math",
     "consilience.gp": "Gaussian processes",
     "consilience.statespace": "State space models",
     "consilience.gp.cov": "Covariance functions",
     "consilience.gp.mean": "Mean functions",
-    "consilience.gp.util": "Helpers of Gaussian processes",
+    "consilience.gp.util": "Utilities for Gaussian processes",
     "consilience.ode": "Differential equations",
     "consilience.bart": "Regression trees",
     "consilience.sparse": "Sparse matrices",
@@ -94,8 +94,18 @@ PACKAGES = {
     "consilience.callbacks": "Callbacks",
     "consilience.cluster": "Clusters",
     "consilience.errors": "Errors",
-    "consilience.distributions": "Parts of distributions",
+    "consilience.distributions": "Building blocks of distributions",
 }
+# Names that stand first in their subject, as users meet them first; the others follow in the order of the alphabet.
+FIRST = """
+Model Data Deterministic Potential set_data sample summary sample_posterior_predictive sample_prior_predictive NUTS
+Metropolis Slice HamiltonianMC fit sample_smc find_MAP fit_laplace loo compare sbc challenge plot_trace plot_forest
+plot_posterior from_pymc from_bridgestan from_jax export function config Minibatch ConsilienceError
+ConvergenceWarning Normal HalfNormal Uniform Exponential Gamma Beta StudentT Bernoulli Poisson Binomial
+NegativeBinomial MvNormal Dirichlet LKJCholeskyCov ZeroSumNormal GaussianRandomWalk AR Mixture Truncated Censored
+CustomDist BART scalar vector matrix constant zeros ones arange as_tensor exp log sqrt abs sum mean max min
+concatenate stack reshape dot matmul scan cond grad
+"""
 NO_LISTING = {"consilience.gp.mean", "consilience.gp.util", "consilience.callbacks", "consilience.errors"}
 """Modules without `__all__`: public is what they define."""
 
@@ -236,9 +246,14 @@ def _meeting() -> set[str]:
 
 
 def subjects() -> dict[str, list[Entry]]:
-    """Entries by subject, in the order of the tables."""
+    """Entries by subject, in the order of the tables: the usual names first."""
+    usual = {name: place for place, name in enumerate(FIRST.split())}
     order = [*SUBJECTS, *DISTRIBUTIONS, *TENSORS, *PACKAGES.values()]
     made: dict[str, list[Entry]] = {subject: [] for subject in order}
     for entry in entries().values():
         made[entry.subject].append(entry)
-    return {s: sorted(found, key=lambda e: e.name.casefold()) for s, found in made.items() if found}
+
+    def place(entry: Entry) -> tuple[int, str]:
+        return usual.get(short(entry.name).partition(".")[2], len(usual)), entry.name.casefold()
+
+    return {subject: sorted(found, key=place) for subject, found in made.items() if found}

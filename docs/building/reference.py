@@ -7,6 +7,7 @@ the site is built.
 from __future__ import annotations
 
 import hashlib
+import html
 import inspect
 import re
 from functools import cache
@@ -400,12 +401,17 @@ def parents(app: Any, name: str, template: str, context: dict[str, Any], doctree
         members = "".join(row for row in listed if f'href="#{title}"' not in row)
         context["names_of_subject"] = {
             "title": above,
-            "rows": [(short(e.name), pathto(p), p == name) for p, e in of_pages().items() if e.subject == above],
+            "rows": [(_breakable(e), pathto(p := f"reference/api/{e.page}"), p == name) for e in subjects()[above]],
         }
         if sections:
             context["toc"] = (
                 f'<ul><li><a class="reference internal" href="#">{title}</a><ul>{sections}{members}</ul></li></ul>'
             )
+
+
+def _breakable(entry: Entry) -> str:
+    """A name that may be broken behind its underscores, as HTML."""
+    return html.escape(short(entry.name)).replace("_", "_<wbr>")
 
 
 @cache

@@ -256,16 +256,16 @@ def _documented(name: str, target: str, package: str) -> str:
     result = (
         "PlotCollection\n    The picture: `.show()`, `.savefig(...)`."
         if target.startswith("plot_")
-        else ("object\n    Numbers, or a table or `xarray.Dataset` of them, as ArviZ gives them.")
+        else ("object\n    The numbers, the table or the `xarray.Dataset` that ArviZ returns.")
     )
     return f"""{about}.
 
 Parameters
 ----------
 *arguments : object
-    What `{package}.{target}` takes by place: first a result of `pm.sample`, or a mapping of several.
+    Positional arguments of `{package}.{target}`: first a result of `pm.sample`, or a mapping of several results.
 **keywords : object
-    What it takes by name, often `var_names`, `group`, `coords`, `ci_prob`, `backend`.
+    Keyword arguments of the same function, often `var_names`, `group`, `coords`, `ci_prob` and `backend`.
 
 Returns
 -------
@@ -274,11 +274,11 @@ Returns
 Raises
 ------
 MissingPackageError
-    An ImportError, where ArviZ is not installed: `pip install 'consilience[plots]'`.
+    An ImportError, if ArviZ is not installed: `pip install 'consilience[plots]'`.
 
 See Also
 --------
-{package}.{target} : The function of ArviZ that is called.
+{package}.{target} : The ArviZ function that is called.
 
 Examples
 --------

@@ -601,7 +601,7 @@ def test_a_run_whose_draws_become_worth_no_more_ends(
     script.size = size
     result = run(NORMAL, EarlyChecks(min_draws=400, patience=None))
     assert draws[0] <= result.draws.shape[1] <= draws[1]
-    assert "so more will hardly do; `result.extend(…)` goes on all the same" in result.verdict.reason
+    assert "so more draws will hardly help; `result.extend(…)` continues anyway" in result.verdict.reason
     assert run(NORMAL, EarlyChecks(min_draws=400, max_draws=20_000)).draws.shape[1] == 20_000
 
 
@@ -614,7 +614,7 @@ def test_a_run_ends_at_the_look_that_foretells_too_long_a_time(
     result = timed(EarlyChecks(min_draws=400), 0.01, monkeypatch, seen)
     assert result.verdict.status == "not_converged"
     assert 1600 < result.draws.shape[1] < 6000
-    said = r"that takes about [\d,]+ more evaluations of the log density, and a run of this model stops at [\d,]+"
+    said = r"that takes about [\d,]+ more evaluations of the log density, and a run of this model stops after [\d,]+"
     assert re.search(said, result.verdict.reason)
     np.testing.assert_array_equal(result.draws, run(NORMAL, EarlyChecks(draws=result.draws.shape[1])).draws)
     needed = [event.needed for event in seen if isinstance(event, CheckFigures)]
@@ -639,7 +639,7 @@ def test_no_clock_decides_over_draws_or_status(monkeypatch: pytest.MonkeyPatch) 
             return run(NORMAL, plan)
 
     plain, *others = (at(rate) for rate in (1.0, 20.0, 0.05))
-    assert "and a run of this model stops at" in plain.verdict.reason
+    assert "and a run of this model stops after" in plain.verdict.reason
     for other in others:
         np.testing.assert_array_equal(other.draws, plain.draws)
         assert (other.verdict, other.evaluations) == (plain.verdict, plain.evaluations)
@@ -670,7 +670,7 @@ def test_a_run_that_diverges_too_much_for_any_certificate_ends(
     monkeypatch.setattr(Attempt, "divergences", property(lambda self: self.count // 50))
     result = run(NORMAL, EarlyChecks(min_draws=400, remedies=()))
     assert 3200 <= result.draws.shape[1] <= 6400
-    assert re.search(r"\d+ of \d+ draws diverged, of which more will not make good ones", result.verdict.reason)
+    assert re.search(r"\d+ of \d+ draws diverged, and more draws will not fix that", result.verdict.reason)
 
 
 def test_draws_fill_half_of_the_free_memory_at_most(script: type[Scripted], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,30 +199,32 @@ def summary(
 ) -> Any:
     """Mean, standard deviation, credible interval and convergence diagnostics of each parameter.
 
-    draws (ndarray): Tree (its `group`), data set, dictionary of arrays (chain, draw, ...), or one array.
-    var_names: Variables to include, all by default; `~name` leaves one out.
+    draws (DataTree or Dataset or mapping or array_like): A result of `sample`, of which `group` is summarised; a
+        dataset; a dictionary of arrays (chain, draw, ...); or one array.
+    var_names: Variables to include, all by default; `~name` excludes one.
     filter_vars: None: `var_names` are names; "like": parts of names; "regex": regular expressions.
     group: Group of the result.
     coords (mapping): Labels to include along named axes, such as {"school": ["A", "B"]}.
     kind: "stats": mean to interval; "diagnostics": standard errors to R-hat; "all": both.
     ci_prob: Probability of the interval, in (0, 1).
     ci_kind: "hdi": highest density; "eti": equal tails.
-    round_to (int or str or None): Decimals to which the numbers are rounded; "auto", "none", None: not at all, but as
-        they are shown.
-    fmt: "wide": a `SummaryTable`, one row per scalar; "xarray": a data set of the variables with an axis `summary` of
-        the columns; "long": that as a pandas data frame, one column per variable.
-    Returns: A table with a row per element.
+    round_to (int or str or None): Number of decimals of the values. "auto", "none" and None keep all digits and round
+        only what is printed.
+    fmt: "wide": a `SummaryTable` with one row per scalar; "xarray": a dataset of the variables with an axis `summary`
+        for the columns; "long": the same as a pandas data frame with one column per variable.
+    Returns: A table with one row per scalar, or what `fmt` asks for.
     See plot_trace: A picture of the draws.
 
     Notes
     -----
-    The columns are mean, sd, hdi_3%, hdi_97% (named after kind and probability of the interval), mcse_mean,
-    mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). A parameter with NaN among its
-    draws has NaN throughout; one with heavy tails has no mcse_sd, see `mcse_sd`; a line below the table says so where
-    the deviation is far from what the interval tells. Below the table of a result of
-    `sample` stands its status, unless it is plain "converged".
+    The columns are mean, sd, hdi_3%, hdi_97% (named after the kind and the probability of the interval), mcse_mean,
+    mcse_sd, ess_bulk, ess_tail, r_hat (nested, for results of many chains in lock step). If draws of a parameter are
+    NaN, its whole row is NaN. A parameter with heavy tails has no mcse_sd, see `mcse_sd`; a line below the table warns
+    if its standard deviation does not fit its interval. The printed table of a result of `sample` ends with its status,
+    unless the status is "converged".
 
-    Raises KeyError, ShapeError and TypeError as `gather`, and ValueError for an unknown kind or probability.
+    It raises KeyError for unknown names, ShapeError and TypeError for draws that are not arrays (chain, draw, ...), and
+    ValueError for an unknown kind or a probability out of range.
 
     >>> draws = {"mu": np.random.default_rng(1).normal(size=(4, 500))}
     >>> table = pm.summary(draws)

@@ -23,6 +23,7 @@ Draws: TypeAlias = "xarray.DataTree | xarray.Dataset | xarray.DataArray | Mappin
 
 Filter = Literal["like", "regex"] | None
 SAMPLE_DIMENSIONS = ("chain", "draw")
+MOST_LABELS: Final = 12  # of a dimension, in an error
 
 
 class VariableDraws(Record):
@@ -196,9 +197,8 @@ def _all(
         if isinstance(source, xarray.DataArray):
             source = source.to_dataset(name=source.name if source.name is not None else "x")
         if isinstance(source, xarray.Dataset):
-            if coords:
-                source = source.sel(dict(coords))
-            for key, array in source.data_vars.items():
+            dataset = _selected(source, coords) if coords else source
+            for key, array in dataset.data_vars.items():
                 draws: Any = array if apart and unread(array) else array.values
                 yield str(key), _labelled(str(key), array, draws, array.coords)
             return
@@ -209,6 +209,21 @@ def _all(
         draws = np.asarray(values)
         axes = tuple(f"{name}_dim_{axis}" for axis in range(draws.ndim - 2))
         yield str(name), VariableDraws(str(name), draws, tuple(map(range, draws.shape[2:])), axes)
+
+
+def _selected(source: Any, coords: Mapping[str, object]) -> Any:
+    """Elements of a dataset with some labels."""
+    for dim, wanted in coords.items():
+        if dim not in source.coords:
+            there = ", ".join(repr(d) for d in source.coords if d not in SAMPLE_DIMENSIONS) or "none"
+            raise KeyError(f"`coords` names {dim!r}; dimensions with labels: {there}")
+        try:
+            source = source.sel({dim: wanted})
+        except KeyError:
+            labels = [text(label) for label in source.coords[dim].values]
+            there = ", ".join(labels[:MOST_LABELS]) + (", …" if len(labels) > MOST_LABELS else "")
+            raise KeyError(f"`coords` asks for {wanted!r} along {dim!r}, whose labels are {there}") from None
+    return source
 
 
 def _later(group: Any) -> bool:

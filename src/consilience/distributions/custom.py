@@ -73,7 +73,7 @@ class CustomDist(UnnamedParameters):
     There is none for counts, for vectors, and where single numbers have a probability.
 
     A series that a loop draws is one event, with one log density for all its steps. What its step draws must follow
-    from what it returns: return it, or make it a variable of the model. `pm.forecast` goes on from the last step.
+    from what it returns: return it, or make it a variable of the model. `pm.forecast` continues from the last step.
 
 
     Examples

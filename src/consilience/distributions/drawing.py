@@ -44,9 +44,9 @@ def draw(
     draws: Number of draws. For more than one, results have a leading axis of this length.
     random_seed (int, sequence of int or Generator): Seed: an integer, integers, or a random generator of NumPy; a fresh
         seed by default.
-    mode (str or Mode): Accepted for PyMC's sake, without effect.
-    backend: Accepted for PyMC's sake, without effect.
-    compile_kwargs: Accepted for PyMC's sake, without effect.
+    mode (str or Mode): Accepted for compatibility with PyMC; has no effect.
+    backend: Accepted for compatibility with PyMC; has no effect.
+    compile_kwargs: Accepted for compatibility with PyMC; has no effect.
     Returns: An array, or a list of arrays for several variables.
     See sample_prior_predictive: Draw all variables from the prior.
     See logp: Log density (or log mass) at a value.

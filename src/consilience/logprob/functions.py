@@ -50,7 +50,7 @@ def logp(rv: Node, value: TensorLike, warn_rvs: bool | None = None, *, numeric_i
 
     rv: A random variable, or an expression of random variables whose density can be derived.
     value: Broadcasts against it.
-    warn_rvs: Of no effect, for PyMC's sake.
+    warn_rvs: Accepted for compatibility with PyMC; has no effect.
     numeric_inverse: Whether functions without a closed inverse, such as x + tanh(x), are inverted numerically where
         their derivative shows that they are monotone; the result costs some 40 values of the function.
     Returns: One number per event. A vector of a multivariate distribution is one event, and so are elements that depend
@@ -148,7 +148,7 @@ def conditional_logp(
     """The factors of the joint density of several nodes, each given the values of the others.
 
     rv_values: Values by node, which may be random variables and expressions of them.
-    warn_rvs: Of no effect, for PyMC's sake.
+    warn_rvs: Accepted for compatibility with PyMC; has no effect.
     numeric_inverse: As for `logp`.
     Returns: Log densities, as `logp` gives them, in which the other nodes are replaced by their values; the sum of all
         elements is the joint log density. The keys are the value variables, as in PyMC, or the nodes where values are

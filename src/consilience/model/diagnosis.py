@@ -184,22 +184,37 @@ def _outside(
 
 def _parents(place: _Place, node: Node) -> list[str]:
     lines = []
-    for label, parameter in _parameters(node):
+    for label, parameter, needs in _parameters(node):
         called = name_of(parameter)
         title = f"{label} (`{called}`)" if called and called != label else label
-        lines.append(f"    {title} = {_shown(place.value(parameter))}")
+        lines.append(f"    {title} = {_shown(place.value(parameter))}{_broken(place, needs)}")
         if called is None:
             lines += ["  " + line for line in _named_parts(place, parameter)]
     return lines
 
 
-def _parameters(node: Node) -> Iterator[tuple[str, Node]]:
-    """The parameters of a random variable and of its components, as `sigma` and `dist.sigma`."""
+def _parameters(node: Node) -> Iterator[tuple[str, Node, tuple[str, Node] | None]]:
+    """The parameters of a random variable and of its components, as `sigma` and `dist.sigma`.
+
+    Each with what it must be, in words and as truth values.
+    """
     distribution = distribution_of(node)
-    yield from distribution.by_name().items()
+    named = distribution.by_name()
+    needs = {
+        p.name: (p.constraint.rule, p.constraint.bind(named).holds(named[p.name]))
+        for p in distribution.parameters
+        if p.name in named and named[p.name].ndim >= p.constraint.event_rank
+    }
+    yield from ((label, value, needs.get(label)) for label, value in named.items())
     for declared, group in zip(distribution.component_parameters, distribution.components, strict=True):
         for part in group:
-            yield from ((f"{declared.name}.{label}", value) for label, value in _parameters(part))
+            yield from ((f"{declared.name}.{label}", value, need) for label, value, need in _parameters(part))
+
+
+def _broken(place: _Place, needs: tuple[str, Node] | None) -> str:
+    """What a parameter must be, where it is something else."""
+    held = "" if needs is None else place.value(needs[1])
+    return "" if needs is None or isinstance(held, str) or held.all() else f": must be {needs[0]}"
 
 
 def _named_parts(place: _Place, expression: Node) -> list[str]:

@@ -437,7 +437,7 @@ def Data(
     dims (str or sequence of str): Names of the axes. A dimension without labels takes its length from the data.
     coords (mapping): Labels of dimensions to add to the model, by name.
     infer_dims_and_coords: True: take dims and coords from the named axes of a `DataArray`, `DataFrame` or `Series`.
-    mutable: Accepted for PyMC's sake, without effect: all data can be replaced.
+    mutable: Accepted for compatibility with PyMC; has no effect, because all data can be replaced.
     model : ...
     Returns: The data, as an input of expressions.
     See set_data: Exchange the values of several data slots.

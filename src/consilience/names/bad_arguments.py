@@ -72,7 +72,8 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
         signature = inspect.signature(thing)
         parameters, given = signature.parameters, signature.bind(*arguments, **keywords).arguments
     except TypeError as refused:  # names and numbers of arguments: Python's own words
-        return error if deliberate else ArgumentError(f"`{title}`: {refused}{_nearest(thing, keywords)}")
+        few = _named_alone(thing, len(arguments)) if "too many positional" in str(refused) else None
+        return error if deliberate else ArgumentError(f"`{title}`: {few or f'{refused}{_nearest(thing, keywords)}'}")
     except ValueError:
         return error
     what = str(error.args[0]) if error.args else type(error).__name__
@@ -105,6 +106,17 @@ def explained(thing: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any
     told = ", ".join(f"`{name}` = {short(given[name])}" for name in (unsure or list(given))[:6])
     what = re.sub(r"\s+", " ", what)[:300]
     return ArgumentError(f"`{title}` cannot be computed with {told}: {type(error).__name__}: {what}")
+
+
+def _named_alone(thing: Any, count: int) -> str | None:
+    """What to say where more values were given than a function takes by position."""
+    known = inspect.signature(thing).parameters.values()
+    placed = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = [p.name for p in known if p.kind is p.KEYWORD_ONLY]
+    if not named:
+        return None
+    takes = f"only {' and '.join(f'`{n}`' for n in placed)} by position" if placed else "no argument by position"
+    return f"it takes {takes}, got {count} values; give the others by name, as `{named[0]}=…`."
 
 
 def _nearest(thing: Any, keywords: Mapping[str, Any]) -> str:

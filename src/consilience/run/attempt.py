@@ -268,9 +268,9 @@ class Attempt:
         if self.count >= forecast.LONGER * course.fewest and verdicts.too_many_divergences(
             self.divergences, draws, bound
         ):
-            ending = f"{self.divergences} of {draws} draws diverged, of which more will not make good ones"
+            ending = f"{self.divergences} of {draws} draws diverged, and more draws will not fix that"
         if ending:
-            return f"{ending}; `result.extend(…)` goes on all the same"
+            return f"{ending}; `result.extend(…)` continues anyway"
         if plan.max_time is not None:
             return ""
         if need.at_least > course.affordable:
@@ -286,8 +286,8 @@ class Attempt:
         made, left, most = (f"{figure / course.price:,.0f}" for figure in (course.spent, seconds, allowed))
         more = f"about {left} more evaluations" if need.known else f"an unknown number of evaluations after {made}"
         return (
-            f"that takes {more} of the log density, and a run of this model stops at {most}; `result.extend(…)` goes "
-            "on, `max_time=` sets another limit"
+            f"that takes {more} of the log density, and a run of this model stops after {most}; `result.extend(…)` "
+            "continues, `max_time=` sets another limit"
         )
 
     def _first_request(self, remedies: Sequence[Remedy], look: Look | None) -> Restart | None:

@@ -109,7 +109,7 @@ def never(needs: Sequence[Need], chains: int) -> str:
     early = [n for n in early if lasting or n.kind == last.kind]
     if not early or (not lasting and last.times * math.sqrt(last.draws / early[-1].draws) <= early[-1].times):
         return ""
-    return f"hardly better after {last.draws} draws than after {early[-1].draws}, so more will hardly do"
+    return f"hardly better after {last.draws} draws than after {early[-1].draws}, so more draws will hardly help"
 
 
 def affordable_draws(bytes_per_draw: int, folder: Path | None = None) -> int:

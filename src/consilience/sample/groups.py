@@ -43,7 +43,7 @@ class Stop(Record):
     Raises SamplingError: For values out of range.
     See Tuning: How chains tune.
     See sample: Draw from the posterior of a model with the No-U-Turn Sampler.
-    See Save: What is written to the disk while a run goes on.
+    See Save: What is written to disk during a run.
     Notes: Where `pm.sample(draws=…)` fixes the length, the rule judges the draws and does not end the run.
     >>> pm.Stop(ess=1000).ess
     1000

@@ -36,16 +36,16 @@ def to_inference_data(
 ) -> xarray.DataTree:
     """Make a labelled tree from arrays of draws (chain, draw, …), with dims, coords and data of a model.
 
-    trace (Arrays or xarray.DataTree): Draws of the posterior; a tree is given back as it is.
+    trace (Arrays or xarray.DataTree): Draws of the posterior; a tree is returned unchanged.
     prior: Draws of the prior; those of observed variables become `prior_predictive`.
     posterior_predictive: Draws of observed variables.
-    log_likelihood, log_prior: Arrays of them, or True to compute them.
-    coords, dims (mapping): Labels and dims besides the model's.
-    model: The model around by default; there may be none.
-    save_warmup: Of no effect, for PyMC's sake: arrays hold no tuning draws.
-    include_transformed: Whether values of transformed variables, as `tau_log__`, are kept where `trace` has them.
-    Returns (xarray.DataTree): Groups `posterior`, `observed_data` and others, as `pm.sample` gives.
-    Raises ModelError: Without any draws.
+    log_likelihood, log_prior: Arrays by name, or True to compute them.
+    coords, dims (mapping): Labels and dims in addition to those of the model.
+    model: The model; by default that of the enclosing `with` block, if there is one.
+    save_warmup: Accepted for compatibility with PyMC; has no effect, because arrays hold no tuning draws.
+    include_transformed: True: keep values of transformed variables, such as `tau_log__`, that are in `trace`.
+    Returns (xarray.DataTree): Groups `posterior`, `observed_data` and others, as in results of `pm.sample`.
+    Raises ModelError: If there are no draws.
     See predictions_to_inference_data: A tree of predictions.
     >>> tree = pm.to_inference_data({"mu": np.zeros((2, 5))})
     >>> dict(tree.posterior.sizes)

@@ -457,7 +457,9 @@ class ModelRun(Run):
         """Let the run that goes on end at so many effective draws, however long it takes; SamplingError if it can't."""
         plan = self.plan
         if plan.draws is not None:
-            raise SamplingError(f"the run has a fixed length, `draws={plan.draws}`; `result.extend(draws=…)` goes on.")
+            raise SamplingError(
+                f"the run has a fixed length, `draws={plan.draws}`; `result.extend(draws=…)` adds draws."
+            )
         self.course.ask_for(replace(plan, rule=replace(plan.rule, target_ess=target_ess), patience=None))
         if self.keep is not None:
             self.keep.note_options(self.plan.of_the_run)

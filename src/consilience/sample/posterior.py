@@ -181,7 +181,7 @@ def sample(
         "llvm": chains on threads. "jax": hundreds or thousands of chains (128 by default) in lock step on one device,
         by ChEES-HMC. From 64 chains on they start at 16 points and are judged by nested R-hat, and
         `pm.Stop(min_draws=…)` counts for four chains: with more chains, each makes fewer draws before the first check.
-        Where `pm.config.floatX` is "float32" they move in single precision, of which draws are delivered in double.
+        If `pm.config.floatX` is "float32", they move in single precision; the draws are returned in double precision.
     device : str, optional
         Device of JAX: "cpu", "gpu", "gpu:1"; by default its first, an accelerator if there is one.
     executor : Executor, optional
@@ -220,7 +220,7 @@ def sample(
 
     See Also
     --------
-    Save : What is written to the disk while a run goes on.
+    Save : What is written to disk during a run.
     Stop : When draws are good enough.
     Tuning : How chains tune.
 

@@ -45,7 +45,7 @@ def sample_prior_predictive(
     var_names: Variables to keep; all by default.
     random_seed : ...
     return_inferencedata: False: a dictionary of arrays (draws, …) by name.
-    **pymc: PyMC's other keywords: those without meaning here pass, the rest are refused.
+    **pymc: PyMC's other keywords. Those without meaning here are ignored; the rest raise an error.
     Returns: A tree with one chain: the groups `prior` (free variables and deterministics), `prior_predictive` (observed
         variables), `observed_data` and `constant_data`. `var_names` may leave the first two empty.
     Warns ConsilienceWarning: If the model has potentials, which prior draws ignore, or if draws are NaN.
@@ -105,32 +105,32 @@ def sample_posterior_predictive(
 ) -> Any:
     """Draw new data for every draw of the posterior.
 
-    Random variables with draws in the trace keep them, matched by label. Other variables, and elements with new labels,
-    are drawn given their parameters. Deterministics are computed. Observed variables have the lengths of the present
-    data. `resampled_variables` says for each variable which it is, and why.
+    Random variables with draws in the trace keep these draws, matched by label. Other variables, and elements with new
+    labels, are drawn given their parameters. Deterministics are computed. Observed variables have the lengths of the
+    current data. `resampled_variables` lists which variables are kept, drawn and computed, and why.
 
-    trace (DataTree): A result of `sample`, a data set of draws, a dictionary of arrays (chain, draw, …) or a list of
-        points such as that of `find_MAP`; free variables that it does not hold are drawn from their prior, with a
-        warning where nobody asked for them.
+    trace (DataTree): A result of `sample`, a dataset of draws, a dictionary of arrays (chain, draw, …) or a list of
+        points such as that of `find_MAP`. Free variables without draws are drawn from their prior, with a warning if
+        you did not ask for them.
     model : ...
     var_names: Variables to return; by default `sample_vars`, or else the observed ones and the deterministics that
         depend on these directly.
-    sample_vars: Variables of the trace to draw or compute anew.
+    sample_vars: Variables of the trace to draw or compute again.
     freeze_vars: Variables of the trace to keep without a warning; deterministics are then not computed.
     sample_dims : ...
-    extend_inferencedata: Add the groups to `trace`, in place of those of that name, and return it.
-    predictions: Store the draws as group `predictions`, and the data as `predictions_constant_data`, for data other
-        than those the model was fitted to.
+    extend_inferencedata: True: add the groups to `trace`, replace groups of the same name, and return `trace`.
+    predictions: True: the data are not those that the model was fitted to; store the draws as group `predictions`, and
+        the data as `predictions_constant_data`.
     random_seed : ...
     return_inferencedata: False: a dictionary of arrays by name.
     store, executor (optional): As for `compute_log_likelihood`.
-    **pymc: PyMC's other keywords: those without meaning here pass, the rest are refused.
-    Returns: A tree with the group `posterior_predictive`, and the present data in `observed_data` and `constant_data`.
+    **pymc: PyMC's other keywords. Those without meaning here are ignored; the rest raise an error.
+    Returns: A tree with the group `posterior_predictive`, and the current data in `observed_data` and `constant_data`.
     Raises ModelError: If the model has no observed variables, a name is unknown, or a variable has no random generator.
     Raises ShapeError: If the draws do not fit the present data.
     Warns ConsilienceWarning: If draws are NaN.
     Warns ImplicitFreezeWarning: If a variable keeps its draws although something that it depends on has changed or is
-        drawn anew.
+        drawn again.
     See sample_smc: Draws of the posterior by particles that are moved from the prior to it.
     See fit: Approximate the posterior of a model by a simpler distribution.
     See sample: Draw from the posterior of a model with the No-U-Turn Sampler.
@@ -216,7 +216,7 @@ def _from_the_beginning(model: Model, outputs: Sequence[str]) -> None:
     if again:
         warn(
             f"drawn from the first value on, although labels are others than those of the data: {', '.join(again)}. "
-            "`pm.forecast` goes on from the last values."
+            "`pm.forecast` continues from the last values."
         )
 
 

@@ -80,6 +80,9 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
                 return super().__getattr__(name)
             except AttributeError:
                 older = import_module("consilience.names.older_names").today("result", name)  # loaded by mistakes alone
+                group = next((key for key, group in self.children.items() if name in group.data_vars), None)
+                if older is None and group is not None:
+                    older = f"it is `result.{group}[{name!r}]`"
                 if older is None:
                     raise
                 raise AttributeError(f"the result has no `{name}`: {older}.", name=name, obj=self) from None

@@ -65,7 +65,7 @@ class NamedIndexing(Named):
             By dim: an integer, a slice, positions or a mask as a vector, which keep the dim's name, or a tensor of
             positions with dims of its own. Tensors run together along dims they share.
         drop : bool, default False
-            Of no effect, for xarray's sake.
+            Accepted for compatibility with xarray; has no effect.
         missing_dims : str, default 'raise'
             What to do with a name that does not exist: "raise", "warn" or "ignore".
         **words : object

@@ -59,32 +59,34 @@ def find_MAP(
     """Find the maximum a posteriori: the values of all variables with the highest density on their own scales.
 
     method (str or mapping): "L-BFGS-B": limited-memory BFGS in machine code, on the unconstrained scale, so that
-        supports are kept; any other is a method of `scipy.optimize.minimize`, which gets `optimizer_kwargs`. "Powell"
-        where the density has no gradient. A mapping in this place is `start`, as in PyMC.
-    vars: Variables that are moved; the others keep their initial values.
-    use_grad: Accepted; of no effect.
-    use_hess: Taken for PyMC's sake; derivatives are always used.
-    use_hessp: Accepted; of no effect.
-    initvals, start (mapping): Where to begin, as in `pm.sample`.
-    jitter: False: one ascent, from there alone.
-    jitter_max_retries: Accepted; of no effect.
-    starts: Ascents: one from there and others from around it; the highest end counts.
-    return_raw: Also return an `Optimum`.
-    include_transformed: Also values on the unconstrained scale, as `tau_log__`.
-    maxeval: Evaluations per ascent.
+        variables stay in their supports. Any other value names a method of `scipy.optimize.minimize`, which receives
+        `optimizer_kwargs`. If the density has no gradient, "Powell" is used. A mapping in this position is `start`, as
+        in PyMC.
+    vars: Variables to optimize; the others keep their initial values.
+    use_grad: Accepted for compatibility with PyMC; has no effect.
+    use_hess: Accepted for compatibility with PyMC; derivatives are always used.
+    use_hessp: Accepted for compatibility with PyMC; has no effect.
+    initvals, start (mapping): Starting values, as in `pm.sample`.
+    jitter: False: a single ascent from the starting values.
+    jitter_max_retries: Accepted for compatibility with PyMC; has no effect.
+    starts: Number of ascents: one from the starting values, and the others from points around them. The highest end
+        is returned.
+    return_raw: True: also return an `Optimum`.
+    include_transformed: True: also return values on the unconstrained scale, such as `tau_log__`.
+    maxeval: Largest number of evaluations per ascent.
     random_seed : ...
-    progressbar: Accepted; of no effect.
-    compute_hessian: In the tree's group `fit` also `covariance_matrix`, the inverse of the negative second derivatives
-        on the unconstrained scale, without Jacobian.
-    return_inferencedata: A tree in place of a mapping: one draw in its group `posterior`, in `fit` the vector on the
-        unconstrained scale.
-    idata_kwargs (mapping): Of the tree, as in `pm.to_inference_data`; `include_transformed` among them.
+    progressbar: Accepted for compatibility with PyMC; has no effect.
+    compute_hessian: True: the group `fit` of the tree also has `covariance_matrix`, the inverse of the negative second
+        derivatives on the unconstrained scale, without the Jacobian.
+    return_inferencedata: True: return a tree instead of a mapping, with one draw in its group `posterior`, and the
+        vector on the unconstrained scale in `fit`.
+    idata_kwargs (mapping): Settings of the tree, as in `pm.to_inference_data`, such as `include_transformed`.
     model : ...
-    backend: Accepted; of no effect.
-    compile_kwargs (mapping): Accepted; of no effect.
-    **optimizer_kwargs: Settings of the optimizer; `seed` among them is `random_seed` under PyMC's name.
-    Returns: Value by name, deterministics included.
-    Raises SamplingError: If the density has no highest point.
+    backend: Accepted for compatibility with PyMC; has no effect.
+    compile_kwargs (mapping): Accepted for compatibility with PyMC; has no effect.
+    **optimizer_kwargs: Settings of the optimizer. `seed` is PyMC's name for `random_seed`.
+    Returns: Values by name, including deterministics.
+    Raises SamplingError: If the density has no maximum.
     Raises ModelError: If the model has discrete variables.
     Raises InitialPointError: If the density is not finite at the starting point.
     Warns ConvergenceWarning: If a variable ends at a bound of its support, the search did not converge, or the density

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from consilience.errors import ModelError
-from consilience.estimators.cross_validation.importance import loo
+from consilience.estimators.cross_validation.importance import check_log_likelihood, loo
 from consilience.estimators.cross_validation.leaving_one_out import reloo
 from consilience.estimators.cross_validation.refits import arviz
 from consilience.model.model import Model
@@ -28,16 +28,16 @@ def compare(
     """Compare models by their expected log predictive density, with weights for model averaging.
 
     compare_dict: Results of `pm.sample` with log likelihoods, or `ELPDData`, by name.
-    method: Of the weights: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
+    method: How the weights are computed: "stacking", "BB-pseudo-BMA" or "pseudo-BMA".
     var_name : ...
-    models: By name: observations of their results whose Pareto k is too high are left out in refits, see `pm.reloo`.
-        Results of models that are not named are taken as they are.
+    models: Models by name. For these, observations with a large Pareto k are left out in refits, see `pm.reloo`. The
+        other results are used without refits.
     store: Folder for these refits.
-    **refits: For `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` and others.
+    **refits: Keywords of `pm.reloo`: `executor`, `cores`, `limit`, `random_seed`, `draws` and others.
     Returns: ArviZ's table with one row per model, the best first.
     Raises ModelError: If a model is given without a result.
     See loo: The expected log predictive density of one model.
-    See reloo: With refits where importance sampling can't be trusted.
+    See reloo: Refits where importance sampling is not reliable.
     References: Yao, Vehtari, Simpson, Gelman (2018), Bayesian Analysis 13, 917, doi:10.1214/17-BA1091, on the weights.
     >>> data = [0.2, -0.5, 1.0, 0.3, -0.1, 0.6]
     >>> found = {}
@@ -52,7 +52,8 @@ def compare(
     """
     if not isinstance(compare_dict, Mapping) or not compare_dict:
         raise ModelError(
-            f"`compare_dict` must be a dictionary of results by name, with one at least, got {compare_dict!r}."
+            "`compare_dict` must be a dictionary of results by name, such as {'pooled': result, 'nested': other}, "
+            + ("got an empty one." if isinstance(compare_dict, Mapping) else f"got a {type(compare_dict).__name__}.")
         )
     known = dict(models or {})
     unknown = [name for name in known if name not in compare_dict]
@@ -65,7 +66,9 @@ def compare(
         folder.mkdir(parents=True, exist_ok=True)
     found = dict(compare_dict)
     for name, result in compare_dict.items():
-        if name not in known and "log_likelihood" in getattr(result, "children", ()):
+        groups = () if name in known else getattr(result, "children", ())
+        check_log_likelihood(f"the result {name!r}", groups)
+        if "log_likelihood" in groups:
             found[name] = loo(result, pointwise=True, var_name=var_name)
     for number, (name, model) in enumerate(known.items()):
         file = None if folder is None else folder / f"{number}.jsonl"

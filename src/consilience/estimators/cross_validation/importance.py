@@ -6,7 +6,7 @@ A result in; ArviZ's `ELPDData` out, whose numbers are those of `arviz_stats.loo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,15 @@ OF_TASK: Final = 16 * 2**20
 """Bytes that go to a worker at once."""
 
 
+def check_log_likelihood(title: str, groups: Collection[str]) -> None:
+    """Raise ArgumentError where a result of a run has no log likelihoods."""
+    if "posterior" in groups and "log_likelihood" not in groups:
+        raise ArgumentError(
+            f"{title} has no log likelihoods; add them with `pm.compute_log_likelihood(result, model=model)`, or "
+            'sample with `idata_kwargs={"log_likelihood": True}`.'
+        )
+
+
 def loo(
     data: Any,
     pointwise: bool | None = None,
@@ -36,18 +45,18 @@ def loo(
 
     It estimates how well the model predicts new observations, from the log likelihood of the draws, without refitting.
 
-    data (DataTree): A result with the group `log_likelihood`. Where that is large and on a disk, by `store=` of
-        `pm.compute_log_likelihood`, or where there is an executor, observations are read and computed part by part;
-        what is returned then has no `log_weights`.
-    pointwise: Whether it has `elpd_i` and `pareto_k`; by default as ArviZ's `rcParams` have it.
+    data (DataTree): A result with the group `log_likelihood`. If the group is large and on disk (`store=` of
+        `pm.compute_log_likelihood`), or if there is an executor, observations are read and computed part by part; the
+        result then has no `log_weights`.
+    pointwise: Whether the result has `elpd_i` and `pareto_k`; by default the setting in ArviZ's `rcParams`.
     var_name : ...
-    reff: Effective draws by draws; by default of the posterior.
+    reff: Effective sample size divided by the number of draws; by default computed from the posterior.
     executor (Executor): Computes parts of the observations; see `pm.compute_log_likelihood`.
-    **others: `log_weights`, `pareto_k`, `log_jacobian`, `mixture` of `arviz_stats.loo`.
-    Returns (ELPDData): ArviZ's record: expected log predictive density, standard error, effective number of parameters.
-    Warns UserWarning: If a Pareto k is too large for the approximation to be trusted; `pm.reloo` refits for these
+    **others: Keywords `log_weights`, `pareto_k`, `log_jacobian` and `mixture` of `arviz_stats.loo`.
+    Returns (ELPDData): Expected log predictive density, its standard error and the effective number of parameters.
+    Warns UserWarning: If a Pareto k is too large for a reliable approximation; `pm.reloo` refits without these
         observations.
-    See reloo: Refits for the observations with such a k.
+    See reloo: Refits for observations with a large Pareto k.
     See loo_kfold: Refits for all observations, by folds.
     See compare: Several models.
     References: Vehtari, Gelman, Gabry (2017), Statistics and Computing 27, 1413, doi:10.1007/s11222-016-9696-4.
@@ -62,7 +71,9 @@ def loo(
         raise ArgumentError(
             f"`loo`: `data` must be a result or the path of a stored one; there is nothing at {data!r}."
         )
-    known = data["log_likelihood"].data_vars if "log_likelihood" in getattr(data, "children", ()) else {}
+    groups = getattr(data, "children", ())
+    check_log_likelihood("`loo`: the result", groups)
+    known = data["log_likelihood"].data_vars if "log_likelihood" in groups else {}
     name = var_name if var_name is not None or len(known) != 1 else str(next(iter(known)))
     in_parts = name in known and (executor is not None or unread(known[name]))
     if not in_parts or any(others.get(key) is not None and others[key] is not False for key in WITHOUT):

@@ -165,7 +165,7 @@ class Inference:
         progressbar : bool, default True
             Whether a fit that takes long shows a progress line.
         progressbar_theme, backend : object, optional
-            Accepted for PyMC's sake, without effect.
+            Accepted for compatibility with PyMC; has no effect.
         include_transformed : bool, default False
             Whether draws of the approximation also have values on the unconstrained line.
         obj_n_mc : int, optional

@@ -115,7 +115,7 @@ class Reporter:
                 broken.finish(None)
         with contextlib.suppress(ConsilienceWarning):  # where warnings are errors too
             warn(
-                f"progress cannot be shown ({type(error).__name__}: {error}); the run goes on without. "
+                f"progress cannot be shown ({type(error).__name__}: {error}); the run continues without. "
                 "progressbar=False switches it off."
             )
 

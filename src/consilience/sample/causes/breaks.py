@@ -127,9 +127,9 @@ def _overflow(name: str) -> Cause:
     return Cause(
         "overflow",
         (name,),
-        f"the term of `{name}` has no value beside the draws, NaN or infinity, and steps that end there diverge",
-        "Write it so that it has a value wherever the priors reach: `pm.math.logsumexp`, `pt.log1mexp`, `logit_p=` in "
-        f"place of `p=`, or a narrower prior; `pm.Model.debug` shows the values of `{name}`.",
+        f"near the draws, the log density of `{name}` is NaN or infinite, and steps that end there diverge",
+        "Write it so that it is finite for all values that the priors allow: use `pm.math.logsumexp`, `pt.log1mexp`, "
+        f"`logit_p=` instead of `p=`, or a narrower prior. `pm.Model.debug` shows the values of `{name}`.",
     )
 
 

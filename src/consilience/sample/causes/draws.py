@@ -70,6 +70,19 @@ def apart(evidence: Symptoms) -> Cause | None:
             "Give the components an order, by `transform=pm.distributions.transforms.ordered` of the variable that "
             "tells them apart, with `initval=` in that order.",
         )
+    mirrored, positive = _mirrored(evidence)
+    if mirrored:
+        *others, last = (f"`{name}`" for name in mirrored[:MOST_NAMED])
+        return Cause(
+            "signs",
+            mirrored,
+            f"chains have {', '.join(others)}{' and ' if others else ''}{last} with opposite signs, at the same "
+            "density: the data do not tell the signs apart",
+            f'Fix the sign by a prior of positive values: `pm.HalfNormal("{positive}", …)` in place of '
+            f"`pm.{evidence.title(positive)}`."
+            if positive
+            else f"Fix the sign by a prior of positive values for one element of {last}.",
+        )
     return Cause(
         "regions",
         evidence.worst,
@@ -91,16 +104,38 @@ def _exchanged(evidence: Symptoms) -> str:
         other = next((k for k, row in enumerate(order) if (row != order[0]).any()), None)
         if other is None or not (np.ptp(means, axis=0) < widths.max(axis=0)).all():
             continue
-        alike = [t for t in evidence.stretches if t.size == s.size]
-        if any(t.size not in (1, s.size) for t in evidence.stretches):
+        if any(t.size == s.size - 1 for t in evidence.stretches):
             return str(s.variable.name)  # weights of a simplex would change their places, too
         here = evidence.chains[other, -1]
-        there = here.copy()
-        for t in alike:
-            there[t.slice][order[0]] = here[t.slice][order[other]]
-        if abs(evidence.logp(there) - evidence.logp(here)) < SAME:
-            return str(s.variable.name)
+        for rows in (1, None):  # variables with a number for each, and also those with a row for each
+            there = here.copy()
+            for t in evidence.stretches:
+                if t.size == s.size or (rows is None and t.size and t.size % s.size == 0):
+                    parts = here[t.slice].reshape(s.size, -1)[order[other]]
+                    there[t.slice].reshape(s.size, -1)[order[0]] = parts
+            if abs(evidence.logp(there) - evidence.logp(here)) < SAME:
+                return str(s.variable.name)
     return ""
+
+
+def _mirrored(evidence: Symptoms) -> tuple[tuple[str, ...], str]:
+    """The variables that chains have with opposite signs at the same density, and one of them that has one sign."""
+    means = evidence.chains.mean(axis=1)
+    widths = evidence.chains.std(axis=1).max(axis=0)
+    for other in range(1, len(means)):
+        both, apart = means[0] + means[other], means[0] - means[other]
+        turned = [s for s in evidence.stretches if np.linalg.norm(both[s.slice]) < np.linalg.norm(apart[s.slice])]
+        clear = [s for s in turned if (abs(apart[s.slice]) > 2.0 * widths[s.slice]).any()]
+        if not clear:
+            continue
+        here = evidence.chains[other, -1]
+        there = here.copy()
+        for s in turned:
+            there[s.slice] = -here[s.slice]
+        if abs(evidence.logp(there) - evidence.logp(here)) < SAME:
+            alike = [s for s in clear if abs(np.sign(apart[s.slice]).sum()) == s.size]
+            return tuple(str(s.variable.name) for s in clear), str(alike[0].variable.name) if alike else ""
+    return (), ""
 
 
 def dependence(evidence: Symptoms) -> Cause | None:

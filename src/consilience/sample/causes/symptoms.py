@@ -36,10 +36,10 @@ MOST_NAMED: Final = 3
 class Cause(Record):
     """Why a run is in trouble.
 
-    `kind`: "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "regions",
-    "neck", "tails", "dependence" or "steps". `names`: the variables to be written otherwise. `said`: in words, what was
-    found; part of `reason`. `advice`: what to write. `harmless`: whether all divergences come of it, and they say
-    nothing against the draws.
+    `kind`: "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "signs",
+    "regions", "neck", "tails", "dependence" or "steps". `names`: the variables to be written otherwise. `said`: in
+    words, what was found; part of `reason`. `advice`: what to write. `harmless`: whether all divergences come of it,
+    and they say nothing against the draws.
     """
 
     kind: str
