@@ -168,9 +168,10 @@ def test_log_likelihoods_and_predictions_are_those_of_the_draws() -> None:
     np.testing.assert_allclose(residuals.std(), np.sqrt((noise**2).mean()), rtol=0.05)
 
 
-def test_new_data_have_draws_of_their_own() -> None:
-    with pm.Model() as model:
-        y, group = pm.Data("y_data", SERIES), pm.Data("group", np.arange(N) % 60)
+@pytest.mark.parametrize("dims", [None, "row"])
+def test_new_data_have_draws_of_their_own(dims: str | None) -> None:
+    with pm.Model(coords={"row": [f"r{i}" for i in range(N)]}) as model:
+        y, group = pm.Data("y_data", SERIES, dims=dims), pm.Data("group", np.arange(N) % 60, dims=dims)
         s = pm.HalfNormal("s")
         x = pm.GaussianRandomWalk("x", sigma=s, init_dist=pm.Normal.dist(0, 9), shape=60)
         pm.Normal("y", x[group], 0.5, observed=y)
@@ -181,6 +182,19 @@ def test_new_data_have_draws_of_their_own() -> None:
     second = pm.sample(model=model, **FIXED)
     gap = np.asarray(second.posterior["x"]).mean((0, 1)) - np.roll(np.asarray(first.posterior["x"]).mean((0, 1)), 1)
     assert np.abs(gap[2:] - 5.0).max() < 1.0
+
+
+def test_blocks_along_labels_of_data_are_integrated() -> None:
+    """Data are constants where a factor needs places that are known; their labels stay those of the model."""
+    with pm.Model(coords={"day": range(N)}) as model:
+        slope = pm.Data("slope", np.linspace(-1, 1, N), dims="day")
+        step = pm.HalfNormal("step")
+        x = pm.GaussianRandomWalk("x", sigma=step, init_dist=pm.Normal.dist(0, 2), dims="day")
+        pm.Normal("y", x + slope, 0.4, observed=SERIES, dims="day")
+    result = pm.sample(model=model, **FIXED)
+    assert integrated(result) == {"x": "normal, by a sparse factor"}
+    assert result.posterior["x"].dims == ("chain", "draw", "day")
+    np.testing.assert_array_equal(result.constant_data["slope"], np.linspace(-1, 1, N))
 
 
 def test_a_run_that_was_written_goes_on_with_the_same_draws(tmp_path: Path) -> None:

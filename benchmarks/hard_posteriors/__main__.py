@@ -1,11 +1,12 @@
 """The command: rows of two trees and of PyMC, a process each, and what files of rows come to.
 
 `python -m benchmarks.hard_posteriors [ROW ...] [--before COMMIT] [--pymc PYTHON] [--limit S] [--out FILE]`. Trees are
-`now`, the one this file is in, `then`, that of a commit (or another one, whose `src` is named), and `PyMC`, with
-nutpie, by an interpreter that has both. Models whose runs are short come first, each by all trees in turn. Rows that
-FILE has of the same commits are not measured again, so a command that was ended goes on where it was. `--public` takes
-the models of `tests/public_models` in place of the hard ones, `--growing` walks and fields of three sizes, beside INLA.
-`--summary FILES` prints Markdown, `--publish FILES` puts it on the page.
+`now`, the one this file is in, `then`, that of a commit (or another one, whose `src` is named), `plain`, that of
+`now` without blocks that are integrated out or carried along, and `PyMC`, with nutpie, by an interpreter that has
+both. Models whose runs are short come first, each by all trees in turn. Rows that FILE has of the same commits are
+not measured again, so a command that was ended goes on where it was. `--public` takes the models of
+`tests/public_models` in place of the hard ones, `--growing` walks and fields of three sizes, beside INLA. `--summary
+FILES` prints Markdown, `--publish FILES` puts it on the page.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from benchmarks.hard_posteriors.page import TREES, line, publish, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAST = 5.0  # seconds in which a run is worth beginning
-BY = {"PyMC": "pymc", "INLA": "inla"}
+BY = {"PyMC": "pymc", "INLA": "inla", "plain": "plain"}
 
 
 class Tree(NamedTuple):
@@ -141,6 +142,12 @@ def key_of(row: dict[str, Any]) -> tuple[str, str, int, str, str]:
     return row["kind"], row["name"], row["seed"], row["tree"], row.get("commit", "")
 
 
+def has_block(job: Job, rows: list[dict[str, Any]]) -> bool:
+    """Whether the run of `now` has a block that is integrated out or carried along: without one `plain` is the same."""
+    own = [row for row in rows if (row["name"], row["seed"], row["tree"]) == (job.name, job.seed, "now")]
+    return any("blocks" not in row or row["blocks"] for row in own)
+
+
 def main() -> None:
     """Measure, or read."""
     parser = argparse.ArgumentParser(
@@ -154,6 +161,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, nargs="+", default=[1], metavar="N", help="seeds, a run each")
     parser.add_argument("--before", metavar="COMMIT", help="a commit, whose sources are called `then`")
     parser.add_argument("--src", type=Path, help="`src` of another tree, which is called `then`")
+    parser.add_argument("--plain", action="store_true", help="also without blocks, where a run has one")
     parser.add_argument("--pymc", metavar="PYTHON", help="an interpreter with PyMC and nutpie")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES), help="of these, those that are given")
     parser.add_argument("--limit", type=float, default=240.0, help="seconds of a process")
@@ -181,6 +189,8 @@ def main() -> None:
         places["then"] = Tree(exported(commit), sys.executable, commit)
     elif given.src:
         places["then"] = Tree(given.src.resolve(), sys.executable)
+    if given.plain:
+        places["plain"] = places["now"]
     if given.growing:
         places["INLA"] = places["now"]
     if given.pymc:
@@ -201,15 +211,17 @@ def main() -> None:
     said = ", ".join(f"{tree} {by.commit}".strip() for tree, by in places.items())
     print(f"{said}; {len(jobs)} runs to do, {len(rows)} done, {given.processes} at a time, {os.cpu_count()} cores")
     with ThreadPoolExecutor(given.processes) as pool:
-        for done in as_completed(pool.submit(within, job, given.limit, until) for job in jobs):
-            row = done.result()
-            if row is None:
-                continue
-            rows.append(row)
-            print(line(rows[-1]), flush=True)
-            if given.out:
-                with given.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(rows[-1]) + "\n")
+        for plain in (False, True):
+            asked = [job for job in jobs if (job.tree == "plain") is plain and (not plain or has_block(job, rows))]
+            for done in as_completed(pool.submit(within, job, given.limit, until) for job in asked):
+                row = done.result()
+                if row is None:
+                    continue
+                rows.append(row)
+                print(line(rows[-1]), flush=True)
+                if given.out:
+                    with given.out.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(rows[-1]) + "\n")
     print("\n" + "\n\n".join(tables(rows).values()))
 
 

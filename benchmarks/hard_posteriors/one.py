@@ -1,8 +1,8 @@
 """One model in this process: `python -m benchmarks.hard_posteriors.one TABLE NAME SEED [--by HOW]` prints a row.
 
-`own` is plain `pm.sample(model=..., random_seed=...)` of the tree that PYTHONPATH names, `pymc` PyMC's default with
-nutpie, `inla` our nested Laplace approximation. Effective draws are counted by the same function, of all elements of
-all free variables.
+`own` is `pm.sample(model=..., random_seed=...)` of the tree that PYTHONPATH names, `plain` the same with no block of
+variables integrated out or carried along, `pymc` PyMC's default with nutpie, `inla` our nested Laplace approximation.
+Effective draws are counted by the same function, of all elements of all free variables.
 """
 
 from __future__ import annotations
@@ -41,18 +41,25 @@ def table(kind: str) -> Any:
     return PUBLIC
 
 
-def own(kind: str, name: str, seed: int) -> tuple[list[str], Any, dict[str, Any]]:
+def own(kind: str, name: str, seed: int, plain: bool = False) -> tuple[list[str], Any, dict[str, Any]]:
     """Names of free variables, the result of our tree, and what it says of itself."""
     import consilience as pm
     import consilience.tensor as pt
 
     chosen = table(kind)[name]
     model = chosen.build(pm, pt, np)
+    options = {"integrate": False} if plain else {}
+    if plain:
+        from consilience.model import transport
+
+        vars(transport)["TOGETHER"] = np.inf  # no block is large enough
     before, begun, work = resident(), time.perf_counter(), time.process_time()
-    result = pm.sample(model=model, random_seed=seed, progressbar=False, **getattr(chosen, "options", {}))
+    options |= getattr(chosen, "options", {})
+    result = pm.sample(model=model, random_seed=seed, progressbar=False, **options)
     seconds, most = time.perf_counter() - begun, peak()
     attributes = result.posterior.attrs
     restarts = attributes.get("restarts", "[]")
+    blocks = {kind: json.loads(attributes.get(kind) or "{}") for kind in ("integrated", "transported")}
     said = {
         "seconds": seconds,
         "cpu": time.process_time() - work,
@@ -62,6 +69,7 @@ def own(kind: str, name: str, seed: int) -> tuple[list[str], Any, dict[str, Any]
         "gradients": int(attributes["gradients"]),
         "tuning": int(attributes["gradients_warmup"]),
         "restarts": json.loads(restarts) if isinstance(restarts, str) else list(restarts),
+        "blocks": {kind: found for kind, found in blocks.items() if found},
         "before_mb": before,
         "peak_mb": most,
     }
@@ -165,7 +173,7 @@ def row(kind: str, name: str, seed: int, by: str) -> dict[str, Any]:
     """All figures of one run."""
     if by == "inla":
         return laplace(kind, name, seed)
-    names, result, said = (others if by == "pymc" else own)(kind, name, seed)
+    names, result, said = others(kind, name, seed) if by == "pymc" else own(kind, name, seed, by == "plain")
     found = said | counted(names, result.posterior)
     if "diverging" in result.sample_stats:
         found["divergences"] = int(np.sum(result.sample_stats["diverging"].values))
@@ -184,7 +192,7 @@ def main() -> None:
     parser.add_argument("table", choices=["hard", "growing", "public"])
     parser.add_argument("name")
     parser.add_argument("seed", type=int)
-    parser.add_argument("--by", choices=["own", "pymc", "inla"], default="own")
+    parser.add_argument("--by", choices=["own", "plain", "pymc", "inla"], default="own")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     os.environ.setdefault("OMP_NUM_THREADS", "1")

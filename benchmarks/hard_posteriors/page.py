@@ -12,8 +12,9 @@ from benchmarks.hard_posteriors.one import table
 from benchmarks.report import number
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "understand" / "hard-posteriors.md"
-TREES = ("then", "now", "PyMC", "INLA")
+TREES = ("then", "plain", "now", "PyMC", "INLA")
 WRONG = 0.25  # of a standard deviation, as in the study of certificates
+BLOCKS = {"integrated": "integrate variables out", "transported": "carry a block along"}
 DEARER = 1.1  # times the gradients, from which a model is named
 
 
@@ -149,23 +150,36 @@ def compared(rows: list[dict[str, Any]]) -> str:
             cells = [tree, len(of), status, f"{count} ({100 * count / len(of):.1f} %)"]
             cells += [f"{sum(row['off'] > WRONG for row in known)} of {len(known)}"]
             text.append("| " + " | ".join(map(str, [*cells, f"{max(row['seconds'] for row in those):.1f} s"])) + " |")
-    then = {(row["name"], row["seed"]): row for row in rows if row["tree"] == "then"}
     now = {(row["name"], row["seed"]): row for row in rows if row["tree"] == "now"}
-    pairs = {key: (then[key], now[key]) for key in now if key in then}
-    if not pairs:
-        return "\n".join(text)
-    text += ["", "Now over then, geometric means:"]
-    for what in ("gradients", "seconds", "gradients_per_ess"):
+    blocks = {key: row["blocks"] for key, row in now.items() if row.get("blocks")}
+    if any(row["tree"] == "plain" for row in rows):
+        kinds = Counter(kind for found in blocks.values() for kind in found)
+        parts = [f"{kinds[kind]} {said}" for kind, said in BLOCKS.items()]
+        text += ["", f"Of {len(now)} runs {' and '.join(parts)}; the others are the same without (ratio 1)."]
+    for tree in ("then", "plain"):
+        then = {(row["name"], row["seed"]): row for row in rows if row["tree"] == tree}
+        pairs = {key: (then[key], now[key]) for key in now if key in then}
+        same = len(now) - len(blocks) if tree == "plain" else 0
+        text += beside(tree, pairs, same) if pairs else []
+    return "\n".join(text)
+
+
+def beside(tree: str, pairs: dict[tuple[str, int], Any], same: int) -> list[str]:
+    """Cost of `now` over another tree, and where statuses are others; `same`: how many runs are alike besides."""
+    text = ["", f"Now over {tree}, geometric means:"]
+    for what in ("gradients", "seconds", "cpu", "gradients_per_ess"):
         ratios = {key: b[what] / a[what] for key, (a, b) in pairs.items() if a.get(what) and b.get(what)}
-        text.append(f"- {what.replace('_ess', '_effective_draw').replace('_', ' ')}: {geometric_mean(ratios.values())}")
-        if what == "gradients":
+        named = what.replace("_ess", "_effective_draw").replace("_", " ").replace("cpu", "processor seconds")
+        everywhere = f"; of all {geometric_mean([*ratios.values(), *[1.0] * same])}" if same else ""
+        text.append(f"- {named}: {geometric_mean(ratios.values())}{everywhere}")
+        if what in ("gradients", "cpu"):
             dearer = sorted((key for key in ratios if ratios[key] > DEARER), key=lambda key: -ratios[key])
             text += [f"  - {name} ({seed}): {ratios[name, seed]:.2f}" for name, seed in dearer[:10]]
     changed = {key: pair for key, pair in pairs.items() if pair[0]["status"] != pair[1]["status"]}
     if changed:
         text += ["", "Other statuses:"]
         text += [f"- {name} ({seed}): {a['status']}, now {b['status']}" for (name, seed), (a, b) in changed.items()]
-    return "\n".join(text)
+    return text
 
 
 KINDS = {"hard": markdown, "growing": grown, "public": compared}

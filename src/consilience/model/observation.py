@@ -195,7 +195,9 @@ def slot_values(model: ModelVariables, *, drawn: bool = False) -> tuple[list[Nod
     for name, labels in model.coords.items():
         own = model.dim_length(name)
         length = dims.substitute(own, lengths)
-        if labels is not None and length != len(labels) and not isinstance(own, int):
+        if labels is None or isinstance(own, int) or not isinstance(length, int):
+            continue  # fixed, or of data that are constants in this model
+        if length != len(labels):
             raise ShapeError(
                 f"the data along the dimension `{name}` have length {length}, but it has {len(labels)} "
                 "labels; set the data with `pm.set_data`, together with the labels."
