@@ -148,6 +148,7 @@ class BARTStep(Kernel):
     start: ClassVar[Any] = start_bart
     step: ClassVar[Any] = step_bart
     roles: ClassVar[Mapping[Role, str]] = {}
+    trees: ClassVar[bool] = True
 
     @property
     def written(self) -> tuple[str, int]:

@@ -97,6 +97,8 @@ class Kernel(Record):
         Whether it tunes itself on a schedule, so that the length of its tuning has to be known beforehand.
     discrete, continuous
         Whether it can move whole numbers, and real ones.
+    trees
+        Whether it moves sums of regression trees, and nothing else.
     fewest_chains
         Of a run.
     whole
@@ -129,6 +131,7 @@ class Kernel(Record):
     scheduled: ClassVar[bool] = False
     discrete: ClassVar[bool] = False
     continuous: ClassVar[bool] = True
+    trees: ClassVar[bool] = False
     fewest_chains: ClassVar[int] = 1
     whole: ClassVar[bool] = False
     jumping: ClassVar[bool] = False
