@@ -81,8 +81,9 @@ class Kernel(Record):
     Attributes
     ----------
     needs
-        "logp", "gradient" (log densities come with gradients), or "table" (the probability of every value of each
-        coordinate given all others, for discrete variables with independent elements).
+        "logp", "gradient" (log densities come with gradients), "table" (the probability of every value of each
+        coordinate given all others, for discrete variables with independent elements), or "normals" (the mean of a
+        latent normal for each coordinate, see `elimination.latent_normals`).
     Info
         A `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order.
     roles
@@ -390,7 +391,7 @@ class MarkovChain:
             end=end,
             places=np.ascontiguousarray(block.places, np.int64),
             alone=not several,
-            evaluated=several and kernel.needs != "table",
+            evaluated=several and kernel.needs in ("logp", "gradient"),
             with_gradient=kernel.needs == "gradient",
         )
         self._objects[address(part)] = part

@@ -188,11 +188,11 @@ def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
 
 
 def _with_room(method: Kernel, density: ModelDensity) -> Kernel:
-    """A step method for trees that knows how long they may be when they are written."""
-    from consilience.sample.bart import words_of  # few models have trees
+    """A step method for trees that knows how long they may be when they are written, and of latent normals."""
+    from consilience.sample.bart import has_latent_normals, words_of  # few models have trees
 
     variable = next(v for v in density.model.free if v.name == method.vars[0])
-    return replace(method, words=words_of(variable, density))
+    return replace(method, words=words_of(variable, density), latent=has_latent_normals(variable, density))
 
 
 def _has_table(density: ModelDensity, name: str) -> bool:
