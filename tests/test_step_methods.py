@@ -127,11 +127,11 @@ def test_the_table_holds_the_probability_of_every_value_of_every_element(groups:
     density = model_density(model)
     whole = DivisibleDensity(density)
     position = np.concatenate([[0.0, 2.0, 1.0, 1.0], rng.normal(size=3)])
-    from consilience.inference.density import conditional_probabilities, log_density, open_density
+    from consilience.inference.density import evaluate_table, log_density, open_density
 
     stop = np.zeros(1, np.int64)
     table = np.zeros(12)
-    assert conditional_probabilities.compiled(
+    assert evaluate_table.compiled(
         open_density(whole.block(("z",), "table").density, stop, position), position[:4].copy(), table
     )
     np.testing.assert_allclose(table.reshape(3, 4).sum(axis=0), 1.0)

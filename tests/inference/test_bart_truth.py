@@ -273,27 +273,34 @@ def test_monotone_trees_are_those_of_all_trees_that_are_in_order(missing: bool, 
         np.testing.assert_array_less(np.abs(mine.mean(axis=0) - theirs.mean(axis=0)), 5.0 * error)
 
 
-@pytest.mark.parametrize("family", ["laplace", "asymmetric", "hinge"])
-def test_trees_under_densities_with_kinks_are_visited_as_often_as_all_trees_enumerated_say(family: str) -> None:
+@pytest.mark.parametrize("family", ["laplace", "asymmetric", "hinge", "probit", "probit of a line"])
+def test_trees_under_other_densities_are_visited_as_often_as_all_trees_enumerated_say(family: str) -> None:
+    """With kinks, where second derivatives say nothing, and of the signs of latent normals, which are drawn."""
     X = np.column_stack([np.arange(8.0) * 3 // 8, BITS[:, 0]])
+    bits = Y > 0.5
+
+    def level(of: Any, value: Any) -> Any:
+        error = Y.reshape(-1, *(1,) * (value.ndim - 1)) - value
+        return {
+            "laplace": lambda: -abs(error),
+            "asymmetric": lambda: -error * (0.7 - (error < 0.0)),
+            "hinge": lambda: -of.maximum(error, 0.0) - 0.1 * error**2,
+        }[family]()
+
     with pm.Model() as model:
         mu = pm.BART("mu", X, Y, m=1, leaf_sd=SPREAD)
-        error = Y - mu
-        level = {
-            "laplace": -pm.math.abs(error),
-            "asymmetric": -error * (0.7 - pm.math.lt(error, 0.0)),
-            "hinge": -pm.math.maximum(error, 0.0) - 0.1 * error**2,
-        }[family]
-        pm.Potential("y", pm.math.sum(level))
+        if family.startswith("probit"):
+            pm.Bernoulli("y", pm.math.invprobit(mu if family == "probit" else 0.4 - 1.5 * mu), observed=bits)
+        else:
+            pm.Potential("y", pm.math.sum(level(pm.math, mu)))
         result = pm.sample(4000, tune=200, chains=4, random_seed=1, progressbar=False, compute_convergence_checks=False)
     forest = model.free[0].node.op.settings[0]
     grid = forest.offset + forest.scale * np.linspace(-6.0, 6.0, 4001)
-    error = Y[:, None] - grid
-    levels = {
-        "laplace": -np.abs(error),
-        "asymmetric": -error * (0.7 - (error < 0.0)),
-        "hinge": -np.maximum(error, 0.0) - 0.1 * error**2,
-    }[family]
+    if family.startswith("probit"):
+        mean = grid if family == "probit" else 0.4 - 1.5 * grid
+        levels = np.where(bits[:, None], special.log_ndtr(mean), special.log_ndtr(-mean))
+    else:
+        levels = level(np, np.broadcast_to(grid, (8, len(grid))))
     prior = stats.norm(forest.offset, forest.scale).logpdf(grid)
     chances: dict[tuple[tuple[int, ...], ...], float] = {}
     for leaves, chance, counts in all_trees(X, 0.95, 2.0):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from consilience.diagnostics.examination import examine
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import ConsilienceWarning, InitialPointError, SamplingError
-from consilience.inference import NUTS, Metropolis
+from consilience.inference import NUTS, CompoundStep, Kernel, Metropolis, Slice
 from consilience.run import ChainLost, ChainMoved, DrawsMade, Event, Monitored, Progress, RunEnded, RunResult
 from tests.inference.targets import Target, correlated_normal, half_space, standard
 from tests.run.launching import launch, run_chains
@@ -34,14 +34,14 @@ def points(chains: int = 4, dimension: int = 5) -> NDArray[np.float64]:
     return np.random.default_rng(0).uniform(-2.0, 2.0, (chains, dimension))
 
 
-def faulty(times: int, number: int = 1, after: int = 0) -> WatchedKernel:
+def faulty(times: int, number: int = 1, after: int = 0, kernel: Kernel | None = None) -> WatchedKernel:
     """A chain raises so many times, in segments that begin when it has made more than `after` transitions."""
 
     def hook(chain: Watched) -> None:
         if chain.number == number and chain.begun > after and chain.reseeded < times:
             raise ZeroDivisionError("by chance")
 
-    return WatchedKernel(hook)
+    return WatchedKernel(hook, kernel)
 
 
 @pytest.mark.parametrize("after", [-1, 0, 20, 100, 180])
@@ -135,6 +135,29 @@ def test_a_chain_that_cannot_begin_where_it_was_put_begins_elsewhere(pool: bool,
     assert runs[0].moves[-1] == "chain 1 began again at another starting point (ZeroDivisionError: by chance)"
     assert runs[0].verdict.reason.count("left out") == 0
     assert set(asked) >= {(1, 1), (1, 2)}
+
+
+@pytest.mark.parametrize("after", [-1, 0, 20, 100, 180])
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("elsewhere", [True, False])
+@pytest.mark.parametrize(
+    "kernels",
+    [(NUTS(), Slice()), (Slice(), NUTS()), (Metropolis(), Slice()), (NUTS(), NUTS())],
+    ids=lambda kernels: "-".join(type(kernel).__name__ for kernel in kernels),
+)
+def test_chains_of_compound_steps_begin_again_or_are_left_out_as_others_are(
+    kernels: tuple[Kernel, ...], elsewhere: bool, times: int, after: int
+) -> None:
+    """Whichever step method has the tuner, and wherever it happens."""
+    options = EarlyChecks(rule=StoppingRule(target_ess=1e9), max_draws=200, pool=isinstance(kernels[0], NUTS))
+    starts = (lambda chain, time: np.full(5, float(time))) if elsewhere else None
+    kernel = faulty(times, after=after, kernel=CompoundStep(methods=kernels))
+    run = finish(launch(NORMAL, kernel, points(), options, seed=4, starts=starts))
+    told = (*run.notes, *run.moves)
+    assert told
+    assert all(one.startswith("chain 1 ") and "(ZeroDivisionError: by chance)" in one for one in told)
+    assert run.chains == (0, 1, 2, 3) if not any("left out" in one for one in told) else (0, 2, 3)
+    assert run.draws.shape == (len(run.chains), 200, 5)
 
 
 @pytest.mark.parametrize("after", [-1, 150])

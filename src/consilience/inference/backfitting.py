@@ -14,6 +14,7 @@ from consilience.inference.point import Point
 from consilience.inference.tree_lines import CONSTANT, add_up, draw_lines, gain_of_lines, lift_lines, value_at
 from consilience.inference.tree_moves import change, draw_leaves, grow, lift, prune
 from consilience.inference.tree_orders import in_order
+from consilience.inference.tree_probit import draw_normals
 from consilience.inference.tree_regrowth import regrow
 from consilience.inference.tree_weights import lean
 from consilience.inference.trees import SLOTS, UNUSED, TreeRows, Trees, toss
@@ -99,13 +100,16 @@ def curve(
 def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: Density, ensemble: i64) -> boolean:
     """Slope and curvature of the density at the rows of one ensemble; False where there are none.
 
-    Where it is quadratic two gradients tell it: here, and one unit away. Elsewhere it is what a quadratic around the
+    Where it is quadratic two gradients tell it: here, and one unit away. Where it is the probability of the signs of
+    latent normals, it is that of these, which are drawn. Elsewhere it is what a quadratic around the
     anchor says of the place where the chain is; of a density that bends in kinks, such as Laplace's, from
     gradients as far away as a leaf's usual value. Where rows meet, directions with random signs tell the diagonal of
     the curvature alone; they are the same in every sweep.
     """
     rows = scratch.rows
     begin = ensemble * rows.outputs * rows.rows
+    if scratch.latent:
+        return draw_normals(point, scratch, density, begin)
     around = point.position if scratch.quadratic else state.anchor
     step = 1.0 if scratch.quadratic else (sqrt(1.0 / scratch.usual) if scratch.kinks else 1e-3)
     for k in range(rows.outputs):

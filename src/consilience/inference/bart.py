@@ -15,13 +15,14 @@ import numpy as np
 from consilience.errors import SamplingError
 from consilience.inference.backfitting import approximate, beginning, damp, renew
 from consilience.inference.bart_state import BARTInfo, BARTScratch, BARTState, TreePrior, new_trees
-from consilience.inference.block import Block
+from consilience.inference.block import Block, Needs
 from consilience.inference.columns import Role
 from consilience.inference.density import Density, evaluate, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, start
 from consilience.inference.streams import BACKFITTING, purpose_key
+from consilience.inference.tree_probit import means_are_finite
 from consilience.inference.tree_scales import draw_precision
 from consilience.inference.tree_weights import cumulate, draw_weights
 from consilience.inference.trees import (
@@ -51,6 +52,8 @@ def start_bart(point: Point, state: BARTState, scratch: BARTScratch, density: De
         for i in range(point.dimension):
             point.position[i] = scratch.offset
             state.anchor[i] = scratch.offset
+    if scratch.latent:
+        return means_are_finite(point, scratch, density)
     return start(point, density)
 
 
@@ -85,7 +88,8 @@ def step_bart(point: Point, state: BARTState, scratch: BARTScratch, density: Den
             point.position[i] = scratch.offset
             state.anchor[i] = scratch.offset
         state.begun = True
-        point.logp = evaluate(density, point.position, point.gradient)
+        if not scratch.latent:
+            point.logp = evaluate(density, point.position, point.gradient)
     rows.key = purpose_key(point.key, BACKFITTING)
     rows.transition = point.transition
     rows.block = 0
@@ -136,6 +140,8 @@ class BARTStep(Kernel):
     vars: The variable to work on, one made by `pm.BART`.
     compiled: A compiled density to use in place of the model's own.
     words (int): Room for the trees of a draw; `pm.sample` finds out.
+    latent (bool): True where the data are signs of normals whose means are linear in the trees (probit), which are
+        then drawn in turn with the trees; `pm.sample` finds out.
     See NUTS: Moves all other variables in turn with it.
     References: Chipman, George, McCulloch: BART: Bayesian Additive Regression Trees (2010).
     >>> issubclass(pm.BARTStep, pm.Kernel)
@@ -143,11 +149,18 @@ class BARTStep(Kernel):
     """
 
     words: int = 0
+    latent: bool = False
 
     Info: ClassVar[type[Any]] = BARTInfo
     start: ClassVar[Any] = start_bart
     step: ClassVar[Any] = step_bart
     roles: ClassVar[Mapping[Role, str]] = {}
+    trees: ClassVar[bool] = True
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]  # which it is depends on the variable
+        """Means of latent normals where there are any."""
+        return "normals" if self.latent else "gradient"
 
     @property
     def written(self) -> tuple[str, int]:
@@ -170,6 +183,7 @@ class BARTStep(Kernel):
         columns, n = prior.codes.shape
         width = 1 + 2 * prior.outputs
         most = MOST_LEAVES * width
+        every = np.arange(n + 1)
         rows = TreeRows(
             rows=n,
             columns=columns,
@@ -200,12 +214,16 @@ class BARTStep(Kernel):
             exponents=np.zeros(OPTIONS),
             chances=np.zeros(OPTIONS),
             whole=np.zeros(width),
-            start=np.zeros(most),
             number=np.zeros(SLOTS, np.int64),
+            leaves=np.zeros(SLOTS, np.int64),
+            middle=0,
+            **{name: np.zeros(SLOTS, np.int64) for name in ("kind_at", "begin_at", "bits_at", "aside_at", "child_at")},
             lefts=np.zeros(n + 1, np.int8),
             rights=np.zeros(n + 1, np.int8),
             chosen=np.zeros(SLOTS + 1, np.int64),
-            members=np.zeros(n + 1, np.int64),
+            members=every,
+            every=every,
+            some=np.zeros(n + 1, np.int64),
             count=0,
             low=0,
             high=0,
@@ -219,8 +237,9 @@ class BARTStep(Kernel):
         position, gradient, curvature, score = (vectors.vector() for _ in range(4))
         kept, tried = (new_trees(1, prior.outputs, prior.lines > 0) for _ in range(2))
         return BARTScratch(
-            rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.scale**-2, prior.quadratic,
-            prior.kinks, 1 if prior.apart else PROBES, position, gradient, prior.sparse, prior.learnt, kept, tried,
+            rows, False, prior.trees, prior.ensembles, float(rounded(prior.offset)), prior.scale**-2,
+            prior.quadratic or self.latent, self.latent, np.zeros(2 * n * prior.ensembles * prior.outputs), prior.kinks,
+            1 if prior.apart else PROBES, position, gradient, prior.sparse, prior.learnt, kept, tried,
             np.zeros(n, np.int8), np.zeros(n if prior.lines else 1, np.int8), curvature, score,
             np.zeros(max(self.words, prior.words), np.int64),
         )  # fmt: skip

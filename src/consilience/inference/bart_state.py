@@ -153,7 +153,11 @@ class BARTScratch:
     usual : f64
         1 / variance of a leaf where it is not learnt.
     quadratic, kinks : boolean
-        See `TreePrior`.
+        See `TreePrior`; it is quadratic given latent normals, too.
+    latent : boolean
+        Whether latent normals are drawn.
+    normals : Array
+        Their means, and how much they rise with the sum, f64[2, dimension].
     probes : i64
         Directions along which gradients tell the curvature: one is enough where rows do not meet.
     position, gradient : Array
@@ -177,6 +181,8 @@ class BARTScratch:
     offset: f64
     usual: f64
     quadratic: boolean
+    latent: boolean
+    normals: Array[f64]
     kinks: boolean
     probes: i64
     position: Array[f64]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from consilience.inference.density import LogDensity
 from consilience.record import Record
 
-# What a kernel asks of a density: values, values with gradients, or the probabilities of all values of each coordinate.
-Needs = Literal["logp", "gradient", "table"]
+# What a kernel asks of a density: values, values with gradients, the probabilities of all values of each coordinate, or
+# the means of latent normals whose signs are known, and how much each rises with its coordinate.
+Needs = Literal["logp", "gradient", "table", "normals"]
 
 
 class Block(Record, eq=False):

@@ -110,7 +110,8 @@ class Delegating(WrappingTuner):
     def next(self) -> Segment:
         """What the chains do next, while tuning."""
         segment = self.inner.next()
-        return replace(segment, commands=self._to_all(segment.commands))
+        anew = None if segment.anew is None else self._to_all((segment.anew,))[0]
+        return replace(segment, commands=self._to_all(segment.commands), anew=anew)
 
     def take(self, windows: Mapping[int, Window]) -> None:
         """Learn from the windows of a segment of tuning."""

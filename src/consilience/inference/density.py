@@ -111,10 +111,10 @@ def log_density(density: Density, position: Array[f64]) -> f64:
 
 
 @native
-def conditional_probabilities(density: Density, position: Array[f64], table: Array[f64]) -> boolean:
-    """Probabilities f64[value, coordinate] of every value of every coordinate, given all others; False where it fails.
+def evaluate_table(density: Density, position: Array[f64], table: Array[f64]) -> boolean:
+    """What a block that "needs" a table has of every coordinate given all others, see `Kernel`; False where it fails.
 
-    Only for blocks whose coordinates are independent of each other given all others: `Kernel.needs`.
+    Probabilities of its values, f64[value, coordinate], or mean and slope of its latent normal, f64[2, coordinate].
     """
     outputs = density.outputs
     before = outputs.logp

@@ -14,7 +14,7 @@ import numpy as np
 from consilience.errors import SamplingError
 from consilience.inference.block import Block, Needs
 from consilience.inference.columns import Role
-from consilience.inference.density import Density, conditional_probabilities, log_density, stopped
+from consilience.inference.density import Density, evaluate_table, log_density, stopped
 from consilience.inference.hamiltonian import copy
 from consilience.inference.kernel import Kernel
 from consilience.inference.point import Point, compiling_uniforms, start_without_gradient
@@ -112,7 +112,7 @@ def sweep_table(point: Point, state: GibbsState, scratch: GibbsScratch, density:
     """
     table = scratch.table
     n = point.dimension
-    if not conditional_probabilities(density, point.position, table):
+    if not evaluate_table(density, point.position, table):
         return
     key = purpose_key(point.key, GIBBS)
     rest = scratch.position

@@ -83,7 +83,11 @@ class Jumping(WrappingTuner):
     def next(self) -> Segment:
         """What the chains do next, while tuning: with jumps between regions, which metrics are to be made for."""
         segment = self.inner.next()
-        if self.regions is None or self.told:
+        if self.regions is None:
+            return segment
+        if segment.anew is not None:  # a chain that begins once more has not been told
+            segment = replace(segment, anew=JumpCommand(regions=self.regions, kernels=segment.anew))
+        if self.told:
             return segment
         own = segment.commands or (None,) * self.chains
         return replace(segment, commands=tuple(JumpCommand(regions=self.regions, kernels=one) for one in own))

@@ -81,8 +81,9 @@ class Kernel(Record):
     Attributes
     ----------
     needs
-        "logp", "gradient" (log densities come with gradients), or "table" (the probability of every value of each
-        coordinate given all others, for discrete variables with independent elements).
+        "logp", "gradient" (log densities come with gradients), "table" (the probability of every value of each
+        coordinate given all others, for discrete variables with independent elements), or "normals" (the mean of a
+        latent normal for each coordinate, see `elimination.latent_normals`).
     Info
         A `@record` of f64, i64 and boolean fields: the statistics of one transition, in their order.
     roles
@@ -97,6 +98,8 @@ class Kernel(Record):
         Whether it tunes itself on a schedule, so that the length of its tuning has to be known beforehand.
     discrete, continuous
         Whether it can move whole numbers, and real ones.
+    trees
+        Whether it moves sums of regression trees, and nothing else.
     fewest_chains
         Of a run.
     whole
@@ -129,6 +132,7 @@ class Kernel(Record):
     scheduled: ClassVar[bool] = False
     discrete: ClassVar[bool] = False
     continuous: ClassVar[bool] = True
+    trees: ClassVar[bool] = False
     fewest_chains: ClassVar[int] = 1
     whole: ClassVar[bool] = False
     jumping: ClassVar[bool] = False
@@ -387,7 +391,7 @@ class MarkovChain:
             end=end,
             places=np.ascontiguousarray(block.places, np.int64),
             alone=not several,
-            evaluated=several and kernel.needs != "table",
+            evaluated=several and kernel.needs in ("logp", "gradient"),
             with_gradient=kernel.needs == "gradient",
         )
         self._objects[address(part)] = part

@@ -8,6 +8,7 @@ leaves integrated out, which `tree_tables` has. Sources: Chipman, George, McCull
 from __future__ import annotations
 
 from consilience.inference.tree_tables import (
+    add_up_rule,
     draw_rule,
     draw_subset,
     evidence,
@@ -27,13 +28,14 @@ from consilience.inference.trees import (
     TreeRows,
     Trees,
     available,
+    bits_of,
     depth_of,
     draw_column,
-    goes_left,
     rounded,
     rule_of,
     rules_at,
     set_rule,
+    side_of,
     split_level,
     stays_leaf,
     toss,
@@ -50,28 +52,45 @@ LEAVES, ABOVE_LEAVES, INNER = range(3)
 
 @native
 def part_rows(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
-    """Send `members` to the children of a node, and add up both."""
+    """Send `members` to the children of a node, and add up both from the table of its column."""
     n = rows.rows
     base = tree * SLOTS
     column = trees.variable[base + node]
     kind = rows.kinds[column]
-    cut = trees.cut[base + node]
     aside = trees.aside[base + node]
+    bits = bits_of(kind, trees.cut[base + node], aside)
     left = trees.left[base + node]
-    width = 1 + 2 * rows.outputs
-    for k in range(2 * width):
-        rows.sums[left * width + k] = 0.0
+    rows.leaves[0] = left
+    rows.leaves[1] = left + 1
+    add_up_rule(rows, trees, base, node, 2)
+    members = rows.members
     codes = rows.codes[column * n :]
     places = rows.places[tree * n :]
     for m in range(rows.count):
-        i = rows.members[m]
-        child = left if goes_left(kind, i64(codes[i]), cut, aside) else left + 1
-        places[i] = child
-        at = child * width
-        rows.sums[at] += 1.0
-        for k in range(rows.outputs):
-            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
-            rows.sums[at + 2 + 2 * k] += rows.score[k * n + i]
+        i = members[m]
+        places[i] = left + side_of(kind, i64(codes[i]), bits, aside)
+
+
+@native
+def settle_below(rows: TreeRows, trees: Trees, tree: i64, node: i64, leaves: i64) -> None:
+    """Send `members` to the leaves below a node, and add them up from the table of its column."""
+    n = rows.rows
+    base = tree * SLOTS
+    column = trees.variable[base + node]
+    kind = rows.kinds[column]
+    aside = trees.aside[base + node]
+    bits = bits_of(kind, trees.cut[base + node], aside)
+    add_up_rule(rows, trees, base, node, leaves)
+    members = rows.members
+    lefts = rows.lefts
+    rights = rows.rights
+    slots = rows.leaves
+    codes = rows.codes[column * n :]
+    places = rows.places[tree * n :]
+    for m in range(rows.count):
+        i = members[m]
+        left = i64(lefts[m])
+        places[i] = slots[left + side_of(kind, i64(codes[i]), bits, aside) * (i64(rights[m]) - left)]
 
 
 @native
@@ -119,7 +138,7 @@ def grow(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
     if column < 0:
         return False
     rule = draw_subset(rows, trees, base, node, column) if rows.kinds[column] == SUBSET else 0
-    gather(rows, tree, node, -1)
+    gather(rows, tree, node, node, -1)
     level = try_rules(rows, trees, tree, node, column, rule, 2)
     if level == -inf:
         return False
@@ -157,7 +176,7 @@ def prune(rows: TreeRows, trees: Trees, tree: i64) -> boolean:
     depth = depth_of(trees, base, node)
     left = trees.left[base + node]
     column = trees.variable[base + node]
-    gather(rows, tree, left, left + 1)
+    gather(rows, tree, node, left, left + 1)
     level = try_rules(rows, trees, tree, node, column, rule_of(trees, base + node), 2)
     width = 1 + 2 * rows.outputs
     own = evidence(rows, rows.whole)
@@ -211,33 +230,6 @@ def categories_below(rows: TreeRows, trees: Trees, tree: i64, node: i64, column:
 
 
 @native
-def settle_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
-    """Send `members` to the leaves below a node, and add them up."""
-    n = rows.rows
-    base = tree * SLOTS
-    column = trees.variable[base + node]
-    kind = rows.kinds[column]
-    cut = trees.cut[base + node]
-    aside = trees.aside[base + node]
-    width = 1 + 2 * rows.outputs
-    for slot in range(trees.high[tree]):
-        if rows.number[slot] >= 0:
-            for k in range(width):
-                rows.sums[slot * width + k] = 0.0
-    codes = rows.codes[column * n :]
-    places = rows.places[tree * n :]
-    for m in range(rows.count):
-        i = rows.members[m]
-        slot = rows.lefts[m] if goes_left(kind, i64(codes[i]), cut, aside) else rows.rights[m]
-        places[i] = slot
-        at = i64(slot) * width
-        rows.sums[at] += 1.0
-        for k in range(rows.outputs):
-            rows.sums[at + 1 + 2 * k] += rows.curvature[k * n + i]
-            rows.sums[at + 2 + 2 * k] += rows.score[k * n + i]
-
-
-@native
 def change(rows: TreeRows, trees: Trees, tree: i64, other: boolean) -> boolean:
     """Try another rule at an inner node, of the column that it splits by or of another one."""
     base = tree * SLOTS
@@ -259,7 +251,7 @@ def change(rows: TreeRows, trees: Trees, tree: i64, other: boolean) -> boolean:
     if leaves > 2:
         gather_below(rows, trees, tree, node)
     else:
-        gather(rows, tree, trees.left[base + node], trees.left[base + node] + 1)
+        gather(rows, tree, node, trees.left[base + node], trees.left[base + node] + 1)
     ratio = 0.0
     if column != before:
         ratio += log(weight_of(rows.cumulative, column) / weight_of(rows.cumulative, before))
@@ -279,7 +271,7 @@ def change(rows: TreeRows, trees: Trees, tree: i64, other: boolean) -> boolean:
     ratio += level_below(rows, trees, tree, node)
     if log(toss(rows)) < ratio:
         if leaves > 2:
-            settle_below(rows, trees, tree, node)
+            settle_below(rows, trees, tree, node, leaves)
         else:
             part_rows(rows, trees, tree, node)
         return True

@@ -100,7 +100,7 @@ def regrow(rows: TreeRows, trees: Trees, tree: i64) -> None:
     while waiting > 0:
         waiting -= 1
         node = rows.chosen[waiting]
-        gather(rows, tree, node, -1)
+        gather(rows, tree, node, node, -1)
         column = chosen_column(rows, weigh_columns(rows, trees, tree, node))
         pair = free_pair(trees, base)
         if column >= 0 and pair >= 0 and rows.used + 1 + words_of_leaf(rows) <= rows.room:

@@ -17,8 +17,9 @@ from consilience.inference.trees import (
     SUBSET,
     TreeRows,
     Trees,
-    leaf_of,
+    bits_of,
     rules_at,
+    side_of,
     toss,
 )
 from consilience.native.mathematics import exp, inf, log, sqrt
@@ -37,61 +38,92 @@ def evidence(rows: TreeRows, sums: Array[f64]) -> f64:
 
 
 @native
-def gather(rows: TreeRows, tree: i64, first: i64, second: i64) -> None:
-    """Put the numbers of the rows that lie in either of two slots, or in one and -1, into `members`."""
+def gather(rows: TreeRows, tree: i64, node: i64, first: i64, second: i64) -> None:
+    """Put the numbers of the rows at a node into `members`: they lie in either of two slots, or in one and -1."""
     n = rows.rows
+    rows.members = rows.every
+    rows.count = n
+    if node == 0:
+        return
     places = rows.places[tree * n :]
+    members = rows.some
     count = 0
     for i in range(n):
-        place = places[i]
-        rows.members[count] = i
+        place = i64(places[i])
+        members[count] = i
         count += (1 if place == first else 0) + (1 if place == second else 0)
+    rows.members = members
     rows.count = count
 
 
 @native
 def tabulate(rows: TreeRows, column: i64) -> None:
     """Sums by value of a column, over `members`, and of all."""
-    width = 1 + 2 * rows.outputs
+    outputs = rows.outputs
+    width = 1 + 2 * outputs
     n = rows.rows
-    for k in range(rows.levels[column] * width):
-        rows.table[k] = 0.0
+    count = rows.count
+    levels = rows.levels[column]
+    table = rows.table  # names of their own: what a loop reads of a record is read in each turn
+    members = rows.members
+    curvatures = rows.curvature
+    scores = rows.score
+    whole = rows.whole
+    for k in simd(levels * width):
+        table[k] = 0.0
+    lost = MISSING * width
     for k in range(width):
-        rows.table[MISSING * width + k] = 0.0
+        table[lost + k] = 0.0
     codes = rows.codes[column * n :]
-    if rows.outputs == 1:
-        for m in range(rows.count):
-            i = rows.members[m]
+    if outputs == 1:
+        for m in range(count):
+            i = members[m]
             at = i64(codes[i]) * 3
-            rows.table[at] += 1.0
-            rows.table[at + 1] += rows.curvature[i]
-            rows.table[at + 2] += rows.score[i]
-    else:
-        for m in range(rows.count):
-            i = rows.members[m]
-            at = i64(codes[i]) * width
-            rows.table[at] += 1.0
-            for k in range(rows.outputs):
-                rows.table[at + 1 + 2 * k] += rows.curvature[k * n + i]
-                rows.table[at + 2 + 2 * k] += rows.score[k * n + i]
+            table[at] += 1.0
+            table[at + 1] += curvatures[i]
+            table[at + 2] += scores[i]
+        number = table[lost]
+        curvature = table[lost + 1]
+        score = table[lost + 2]
+        for c in range(levels):
+            number += table[3 * c]
+            curvature += table[3 * c + 1]
+            score += table[3 * c + 2]
+        whole[0] = number
+        whole[1] = curvature
+        whole[2] = score
+        return
+    for m in range(count):
+        i = members[m]
+        at = i64(codes[i]) * width
+        table[at] += 1.0
+        for k in range(outputs):
+            table[at + 1 + 2 * k] += curvatures[k * n + i]
+            table[at + 2 + 2 * k] += scores[k * n + i]
     for k in range(width):
-        total = rows.table[MISSING * width + k]
-        for c in range(rows.levels[column]):
-            total += rows.table[c * width + k]
-        rows.whole[k] = total
-        rows.start[k] = 0.0
+        total = table[lost + k]
+        for c in range(levels):
+            total += table[c * width + k]
+        whole[k] = total
 
 
 @native
 def list_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> i64:
-    """Number of leaves below a node, which are numbered in `number`; all other slots have -1."""
+    """Number of leaves below a node: `number` numbers them, -1 at other slots, and `leaves` lists them.
+
+    Those below its left child come first; there are `middle` of them.
+    """
     base = tree * SLOTS
     count = 0
     for slot in range(trees.high[tree]):
         rows.number[slot] = -1
-        if trees.variable[base + slot] == LEAF and lies_below(trees, base, slot, node):
-            rows.number[slot] = count
-            count += 1
+    for child in range(trees.left[base + node], trees.left[base + node] + 2):
+        rows.middle = count
+        for slot in range(trees.high[tree]):
+            if trees.variable[base + slot] == LEAF and lies_below(trees, base, slot, child):
+                rows.number[slot] = count
+                rows.leaves[count] = slot
+                count += 1
     return count
 
 
@@ -110,107 +142,249 @@ def gather_below(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> None:
     n = rows.rows
     base = tree * SLOTS
     places = rows.places[tree * n :]
-    count = 0
-    for i in range(n):
-        rows.members[count] = i
-        count += 1 if rows.number[i64(places[i])] >= 0 else 0
+    number = rows.number
+    members = rows.every
+    count = n
+    if node != 0:
+        members = rows.some
+        count = 0
+        for i in range(n):
+            members[count] = i
+            count += 1 if number[i64(places[i])] >= 0 else 0
+    rows.members = members
     rows.count = count
+    steps = list_rules(rows, trees, tree, node)
+    codes = rows.codes
+    kinds = rows.kind_at
+    begins = rows.begin_at
+    bits = rows.bits_at
+    asides = rows.aside_at
+    children = rows.child_at
     left = trees.left[base + node]
-    for slot in range(trees.high[tree]):
-        rows.chosen[slot] = 1 if rows.number[slot] >= 0 and lies_below(trees, base, slot, left) else 0
-    first = trees.variable[base + left] == LEAF
-    second = trees.variable[base + left + 1] == LEAF
+    middle = rows.middle
+    lefts = rows.lefts
+    rights = rows.rights
     for m in range(count):
-        i = rows.members[m]
-        place = places[i]
-        if rows.chosen[i64(place)] == 1:
-            rows.lefts[m] = place
-            rows.rights[m] = left + 1 if second else leaf_of(rows, trees, base, left + 1, i)
-        else:
-            rows.lefts[m] = left if first else leaf_of(rows, trees, base, left, i)
-            rows.rights[m] = place
+        i = members[m]
+        own = number[i64(places[i])]
+        at = left + (1 if own < middle else 0)  # where it would go on the other side
+        for _ in range(steps):  # for all rows the same number, since a loop that ends by chance costs more than a turn
+            at = children[at] + side_of(kinds[at], i64(codes[begins[at] + i]), bits[at], asides[at])
+        other = number[at]
+        lefts[m] = min(own, other)
+        rights[m] = max(own, other)
+
+
+@native
+def list_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64) -> i64:
+    """What `gather_below` needs of every node of a tree; gives the depth of the tree below the children of a node.
+
+    A leaf sends all rows to itself.
+    """
+    base = tree * SLOTS
+    steps = 0
+    for slot in range(trees.high[tree]):
+        column = trees.variable[base + slot]
+        if column >= 0:
+            rows.kind_at[slot] = rows.kinds[column]
+            rows.begin_at[slot] = column * rows.rows
+            rows.bits_at[slot] = bits_of(rows.kinds[column], trees.cut[base + slot], trees.aside[base + slot])
+            rows.aside_at[slot] = trees.aside[base + slot]
+            rows.child_at[slot] = trees.left[base + slot]
+        elif column == LEAF:
+            rows.kind_at[slot] = CONTINUOUS
+            rows.begin_at[slot] = 0
+            rows.bits_at[slot] = MISSING
+            rows.aside_at[slot] = 1
+            rows.child_at[slot] = slot
+            if rows.number[slot] >= 0:
+                depth = 0
+                at = slot
+                while at != node:
+                    at = trees.parent[base + at]
+                    depth += 1
+                steps = max(steps, depth - 1)
+    return steps
 
 
 @native
 def tabulate_below(rows: TreeRows, column: i64, leaves: i64) -> None:
-    """By value of a column, what each leaf gains if the value goes left: numbers of rows, curvatures, scores.
-
-    `start` has the sums if all values go right.
-    """
+    """Sums by value of a column, over `members`, of each leaf below a node if the rows go to its side of the node."""
     n = rows.rows
-    own = 1 + 2 * rows.outputs
+    outputs = rows.outputs
+    own = 1 + 2 * outputs
     width = leaves * own
-    for k in range(rows.levels[column] * width):
-        rows.table[k] = 0.0
-    lost = MISSING * width
+    table = rows.table
+    members = rows.members
+    lefts = rows.lefts
+    rights = rows.rights
+    curvatures = rows.curvature
+    scores = rows.score
+    for k in simd(rows.levels[column] * width):
+        table[k] = 0.0
     for k in range(width):
-        rows.table[lost + k] = 0.0
-        rows.start[k] = 0.0
+        table[MISSING * width + k] = 0.0
     codes = rows.codes[column * n :]
+    if outputs == 1:
+        for m in range(rows.count):
+            i = members[m]
+            line = i64(codes[i]) * width
+            left = line + i64(lefts[m]) * 3
+            right = line + i64(rights[m]) * 3
+            curvature = curvatures[i]
+            score = scores[i]
+            table[left] += 1.0
+            table[left + 1] += curvature
+            table[left + 2] += score
+            table[right] += 1.0
+            table[right + 1] += curvature
+            table[right + 2] += score
+        return
     for m in range(rows.count):
-        i = rows.members[m]
+        i = members[m]
         line = i64(codes[i]) * width
-        left = rows.number[i64(rows.lefts[m])] * own
-        right = rows.number[i64(rows.rights[m])] * own
-        rows.table[line + left] += 1.0
-        rows.table[line + right] -= 1.0
-        rows.start[right] += 1.0
-        for k in range(rows.outputs):
-            curvature = rows.curvature[k * n + i]
-            score = rows.score[k * n + i]
-            rows.table[line + left + 1 + 2 * k] += curvature
-            rows.table[line + left + 2 + 2 * k] += score
-            rows.table[line + right + 1 + 2 * k] -= curvature
-            rows.table[line + right + 2 + 2 * k] -= score
-            rows.start[right + 1 + 2 * k] += curvature
-            rows.start[right + 2 + 2 * k] += score
+        left = line + i64(lefts[m]) * own
+        right = line + i64(rights[m]) * own
+        table[left] += 1.0
+        table[right] += 1.0
+        for k in range(outputs):
+            curvature = curvatures[k * n + i]
+            score = scores[k * n + i]
+            table[left + 1 + 2 * k] += curvature
+            table[left + 2 + 2 * k] += score
+            table[right + 1 + 2 * k] += curvature
+            table[right + 2 + 2 * k] += score
+
+
+@native
+def accumulate(rows: TreeRows, column: i64, subset: i64, begin: i64, width: i64, k: i64, target: i64) -> i64:
+    """Number of rows, curvature and score of an output that go left by each cut of a column, into `parts`.
+
+    They stand from `begin` on in each line of `table`. Gives the number of cuts; where some values are missing there
+    are two options for each: missing values go left, then right. `whole` has the sums over all values.
+    """
+    counts = rows.table[begin:]
+    curvatures = rows.table[begin + 1 + 2 * k :]
+    scores = rows.table[begin + 2 + 2 * k :]
+    lost = MISSING * width
+    missing = rows.missing[column]
+    kind = rows.kinds[column]
+    mask = subset if kind == SUBSET else rows.mask
+    into = rows.parts[target * OPTIONS :]
+    bend = rows.parts[(target + 1 + 2 * k) * OPTIONS :]
+    rise = rows.parts[(target + 2 + 2 * k) * OPTIONS :]
+    a = 0.0
+    b = 0.0
+    c = 0.0
+    options = 0
+    if kind == CONTINUOUS:
+        for value in range(rows.low, rows.high):
+            line = value * width
+            a += counts[line]
+            b += curvatures[line]
+            c += scores[line]
+            if missing == 1:
+                into[options] = a + counts[lost]
+                bend[options] = b + curvatures[lost]
+                rise[options] = c + scores[lost]
+                options += 1
+            into[options] = a
+            bend[options] = b
+            rise[options] = c
+            options += 1
+        line = rows.high * width
+        a += counts[line]
+        b += curvatures[line]
+        c += scores[line]
+    else:
+        for value in range(rows.levels[column]):
+            line = value * width
+            a += counts[line]
+            b += curvatures[line]
+            c += scores[line]
+            if kind == ONE_HOT and (mask >> value) & 1 == 1:
+                if missing == 1:
+                    into[options] = counts[line] + counts[lost]
+                    bend[options] = curvatures[line] + curvatures[lost]
+                    rise[options] = scores[line] + scores[lost]
+                    options += 1
+                into[options] = counts[line]
+                bend[options] = curvatures[line]
+                rise[options] = scores[line]
+                options += 1
+        if kind == SUBSET:
+            left = 1.0 if missing == 1 and (subset >> 62) & 1 == 0 else 0.0
+            into[0] = left * counts[lost]
+            bend[0] = left * curvatures[lost]
+            rise[0] = left * scores[lost]
+            for value in range(rows.levels[column]):
+                if (mask >> value) & 1 == 1:
+                    line = value * width
+                    into[0] += counts[line]
+                    bend[0] += curvatures[line]
+                    rise[0] += scores[line]
+            options = 1
+    rows.whole[0] = a + counts[lost]
+    rows.whole[1 + 2 * k] = b + curvatures[lost]
+    rows.whole[2 + 2 * k] = c + scores[lost]
+    return options
 
 
 @native
 def lay_out(rows: TreeRows, column: i64, subset: i64, leaves: i64) -> i64:
-    """Number of cuts of a column; puts the sums of all leaves below the node, by cut, into `parts`.
-
-    Where some values are missing there are two options for a cut: missing values go left, then right.
-    """
+    """Number of cuts of a column; puts the sums of all leaves below the node, by cut, into `parts`."""
     own = 1 + 2 * rows.outputs
-    kind = rows.kinds[column]
-    missing = rows.missing[column]
-    levels = rows.levels[column]
-    width = own if leaves == 2 else leaves * own
+    width = own if leaves == 2 else leaves * own  # two leaves have one entry: what does not go left goes right
     options = 0
-    for k in range(width):
-        total = rows.start[k]
-        lost = rows.table[MISSING * width + k]
-        parts = rows.parts[k * OPTIONS :]
-        options = 0
-        if kind == SUBSET:
-            for c in range(levels):
-                if (subset >> c) & 1 == 1:
-                    total += rows.table[c * width + k]
-            parts[0] = total + (lost if missing == 1 and (subset >> 62) & 1 == 0 else 0.0)
-            options = 1
-        elif kind == ONE_HOT:
-            for c in range(levels):
-                if (rows.mask >> c) & 1 == 1:
-                    side = total + rows.table[c * width + k]
-                    if missing == 1:
-                        parts[options] = side + lost
-                        options += 1
-                    parts[options] = side
-                    options += 1
-        else:
-            for c in range(rows.low, rows.high):
-                total += rows.table[c * width + k]
-                if missing == 1:
-                    parts[options] = total + lost
-                    options += 1
-                parts[options] = total
-                options += 1
-        if leaves == 2:
-            whole = rows.whole[k]
-            for o in simd(options):
-                rows.parts[o + (own + k) * OPTIONS] = whole - parts[o]
+    for leaf in range(leaves):
+        for k in range(rows.outputs):
+            if leaf == 0 or leaves > 2:
+                begin = leaf * own
+                options = accumulate(rows, column, subset, begin, width, k, begin)
+            if leaf >= rows.middle:
+                copied = 0 if leaves == 2 else leaf * own
+                for part in range(3):
+                    at = part + 2 * k if part > 0 else 0
+                    whole = rows.whole[at]
+                    lefts = rows.parts[(copied + at) * OPTIONS :]
+                    others = rows.parts[(leaf * own + at) * OPTIONS :]
+                    if part > 0 or k == 0:
+                        for o in simd(options):
+                            others[o] = whole - lefts[o]
     return options
+
+
+@native
+def add_up_rule(rows: TreeRows, trees: Trees, base: i64, node: i64, leaves: i64) -> None:
+    """Sums of the leaves below a node under its rule, by whose column `table` is made."""
+    own = 1 + 2 * rows.outputs
+    width = own if leaves == 2 else leaves * own
+    column = trees.variable[base + node]
+    kind = rows.kinds[column]
+    aside = trees.aside[base + node]
+    bits = bits_of(kind, trees.cut[base + node], aside)
+    levels = rows.levels[column]
+    for leaf in range(leaves):
+        begin = 0 if leaves == 2 else leaf * own
+        right = 1 if leaf >= rows.middle else 0
+        for k in range(rows.outputs):
+            counts = rows.table[begin:]
+            curvatures = rows.table[begin + 1 + 2 * k :]
+            scores = rows.table[begin + 2 + 2 * k :]
+            a = 0.0
+            b = 0.0
+            c = 0.0
+            for place in range(levels + 1):
+                value = MISSING if place == levels else place
+                if side_of(kind, value, bits, aside) == right:
+                    line = value * width
+                    a += counts[line]
+                    b += curvatures[line]
+                    c += scores[line]
+            at = rows.leaves[leaf] * own
+            rows.sums[at] = a
+            rows.sums[at + 1 + 2 * k] = b
+            rows.sums[at + 2 + 2 * k] = c
 
 
 @native
@@ -270,6 +444,7 @@ def try_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64, s
                 else:
                     end = min(end, cut)
     else:
+        rows.middle = 1
         tabulate(rows, column)
     options = lay_out(rows, column, subset, leaves)
     weigh(rows, options, leaves)
@@ -284,17 +459,19 @@ def try_rules(rows: TreeRows, trees: Trees, tree: i64, node: i64, column: i64, s
         begin = (first - rows.low) * (1 + missing)
         last = (end - rows.low) * (1 + missing)
     greatest = -inf
-    for o in range(begin, last):
-        greatest = max(greatest, exponents[o])
+    allowed = exponents[begin:]
+    for o in simd(last - begin):
+        greatest = max(greatest, allowed[o])
     if greatest == -inf:
         return -inf
     total = 0.0
+    chances = rows.chances
     for o in range(options):
         if begin <= o < last and exponents[o] > greatest - 40.0:
-            rows.chances[o] *= exp(exponents[o] - greatest)
-            total += rows.chances[o]
+            chances[o] *= exp(exponents[o] - greatest)
+            total += chances[o]
         else:
-            rows.chances[o] = 0.0
+            chances[o] = 0.0
     return greatest + log(total / float(count))
 
 
@@ -303,25 +480,27 @@ def draw_rule(rows: TreeRows, column: i64) -> i64:
     """A cut by its chances, and whether missing values go right from bit 62 on; none for subsets."""
     missing = rows.missing[column]
     kind = rows.kinds[column]
+    chances = rows.chances
+    mask = rows.mask
     first = rows.low if kind == CONTINUOUS else 0
     last = rows.high if kind == CONTINUOUS else rows.levels[column]
     total = 0.0
     options = 0
     for c in range(first, last):
-        if kind == CONTINUOUS or (rows.mask >> c) & 1 == 1:
+        if kind == CONTINUOUS or (mask >> c) & 1 == 1:
             for _ in range(1 + missing):
-                total += rows.chances[options]
+                total += chances[options]
                 options += 1
     rest = toss(rows) * total
     option = 0
     found = 0
     going = True
     for c in range(first, last):
-        if going and (kind == CONTINUOUS or (rows.mask >> c) & 1 == 1):
+        if going and (kind == CONTINUOUS or (mask >> c) & 1 == 1):
             for side in range(1 + missing):
-                if going and rows.chances[option] > 0.0:
+                if going and chances[option] > 0.0:
                     found = c | (side << 62)
-                    rest -= rows.chances[option]
+                    rest -= chances[option]
                     going = rest >= 0.0
                 option += 1
     return found

@@ -11,6 +11,8 @@ from consilience.native.typed_python import Array, f64, i64, native
 
 GRID = 100
 """Concentrations of the Dirichlet distribution that are weighed."""
+SMALLEST = 1e-12
+"""Probability of a column at least: far above the rounding of those that are cumulated."""
 
 
 @native
@@ -31,10 +33,13 @@ def log_gamma_draw(rows: TreeRows, shape: f64) -> f64:
 
 @native
 def cumulate(rows: TreeRows, levels: Array[f64], target: Array[f64]) -> None:
-    """Cumulated probabilities of the columns from their logarithms."""
+    """Cumulated probabilities of the columns from their logarithms.
+
+    None is lost beside others: a node that can split by an improbable column alone does so as often as any other.
+    """
     whole = 0.0
     for column in range(rows.columns):
-        whole += exp(levels[column])
+        whole += max(SMALLEST, exp(levels[column]))
         target[column] = whole
 
 
@@ -47,8 +52,9 @@ def lean(rows: TreeRows, trees: Trees, first: i64, count: i64, tree: i64) -> Non
     used = 0.0
     for other in range(first, first + count):
         if other != tree:
+            variable = trees.variable[other * SLOTS :]
             for node in range(trees.high[other]):
-                column = trees.variable[other * SLOTS + node]
+                column = variable[node]
                 if column >= 0:
                     weights[column] += 1.0
                     used += 1.0

@@ -116,16 +116,21 @@ class TreeRows:
         Of cuts, f64[option].
     whole : Array
         Sums of both sides of a cut, f64[1 + 2 output].
-    start : Array
-        Sums of all leaves below a node if all rows go right.
-    number : Array
-        Numbers of the leaves below a node, i64[slot].
+    number, leaves : Array
+        Numbers of the leaves below a node, i64[slot], and the other way round.
+    middle : i64
+        Number of the leaves below its left child, which come first.
+    kind_at, begin_at, bits_at, aside_at, child_at : Array
+        Of the rule of a node: kind, where the codes of its column begin, both as `side_of` wants them, and the left
+        child, i64[slot].
     lefts, rights : Array
-        Leaves to which `members` go from the left and the right child of a node, i8[row].
+        Numbers of the leaves to which `members` go from the left and the right child of a node, i8[row].
     chosen : Array
         Slots to choose from, i64[slot].
     members, count : Array, i64
-        TreeRows that a move looks at, i64[row], and how many there are.
+        Rows that a move looks at, i64[row], and how many there are.
+    every, some : Array
+        All rows, and room for others, i64[row]: `members` is one of the two.
     low, high, mask : i64
         Values of a covariate that reach a node: from `low` to `high`, or bits.
     used, room : i64
@@ -163,12 +168,20 @@ class TreeRows:
     exponents: Array[f64]
     chances: Array[f64]
     whole: Array[f64]
-    start: Array[f64]
     number: Array[i64]
+    leaves: Array[i64]
+    middle: i64
+    kind_at: Array[i64]
+    begin_at: Array[i64]
+    bits_at: Array[i64]
+    aside_at: Array[i64]
+    child_at: Array[i64]
     lefts: Array[i8]
     rights: Array[i8]
     chosen: Array[i64]
     members: Array[i64]
+    every: Array[i64]
+    some: Array[i64]
     count: i64
     low: i64
     high: i64
@@ -342,15 +355,22 @@ def draw_column(rows: TreeRows, trees: Trees, base: i64, node: i64, cumulative: 
 
 
 @native
-def goes_left(kind: i64, code: i64, cut: i64, aside: i64) -> boolean:
-    """Whether a value goes to the left child."""
-    if code == MISSING:
-        return aside == 0
+def bits_of(kind: i64, cut: i64, aside: i64) -> i64:
+    """The rule of a node as `side_of` wants it: where it splits, or the categories that go left, as bits.
+
+    Missing values are 0 where they go left of a continuous rule, and the highest bit of a rule of categories.
+    """
     if kind == CONTINUOUS:
-        return code <= cut
-    if kind == ONE_HOT:
-        return code == cut
-    return (cut >> code) & 1 == 1
+        return cut + 1 - aside
+    own = 1 << cut if kind == ONE_HOT else cut
+    return own | ((1 - aside) << 63)
+
+
+@native(inline=True)
+def side_of(kind: i64, code: i64, bits: i64, aside: i64) -> i64:
+    """0 for a value that goes left, 1 for one that goes right: a number, since to jump by it costs more than a sum."""
+    right = 1 if (code + 1 - aside) & MISSING > bits else 0
+    return right if kind == CONTINUOUS else 1 - ((bits >> (code & 63)) & 1)
 
 
 @native
@@ -371,12 +391,13 @@ def rule_of(trees: Trees, at: i64) -> i64:
 def leaf_of(rows: TreeRows, trees: Trees, base: i64, top: i64, row: i64) -> i64:
     """The leaf of a row at or below a node."""
     node = top
-    while trees.variable[base + node] >= 0:
+    column = trees.variable[base + node]
+    while column >= 0:
+        kind = rows.kinds[column]
+        aside = trees.aside[base + node]
+        bits = bits_of(kind, trees.cut[base + node], aside)
+        node = trees.left[base + node] + side_of(kind, i64(rows.codes[column * rows.rows + row]), bits, aside)
         column = trees.variable[base + node]
-        code = i64(rows.codes[column * rows.rows + row])
-        left = trees.left[base + node]
-        goes = goes_left(rows.kinds[column], code, trees.cut[base + node], trees.aside[base + node])
-        node = left if goes else left + 1
     return node
 
 

@@ -34,8 +34,9 @@ from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 from consilience.transforms.vectorize import vectorize
 
-# "logp"; "gradient": with it; "table": probabilities of all values of every element, given all others
-Needs = Literal["logp", "gradient", "table"]
+# "logp"; "gradient": with it; "table": probabilities of all values of every element, given all others; "normals": means
+# of latent normals, and how much they rise with their element
+Needs = Literal["logp", "gradient", "table", "normals"]
 LARGEST_TABLE: Final = 1000  # values of one element
 
 
@@ -43,7 +44,7 @@ class Restricted(Record, eq=False):
     """A compiled log density of some variables given all others.
 
     `dimension`: number of their coordinates; entry, constants, workspace as of `ModelDensity`. The entry takes their
-        values and the whole position; "table" gives f64[value, coordinate].
+        values and the whole position; "table" gives f64[value, coordinate], "normals" f64[2, coordinate].
     `places`: of the coordinates in the position, int64.
     `bound`: what keeps the code alive.
     """
@@ -105,7 +106,7 @@ def compile_block(
 
     `terms`: all terms of the log density, as functions of `values`, one for each stretch of the layout. `slots`: leaves
     of data. Raises ModelError for a "table" of a variable whose elements are not independent, or that has no finite
-    range.
+    range, and for "normals" where there are none.
     """
     with without_sources(), collection_paused():
         own = [value for value, s in zip(values, layout.stretches, strict=True) if s.variable.name in names]
@@ -113,6 +114,8 @@ def compile_block(
         acting = _acting(terms, own)
         if needs == "table":
             outputs = [_table(acting, own[0], stretches[0].variable)]
+        elif needs == "normals":
+            outputs = [_normals(acting, own[0])]
         else:
             (logp,) = simplify([total(acting)])
             outputs = [logp, *(gradient(logp, own) if needs == "gradient" else ())]
@@ -141,6 +144,18 @@ def part_of(vector: Node, start: int, stretch: Stretch) -> Node:
 def _acting(terms: Sequence[Node], values: Sequence[Node]) -> list[Node]:
     """The terms in which some of the values occur."""
     return [term for term in terms if not set(values).isdisjoint(topological([term]))]
+
+
+def _normals(acting: Sequence[Node], value: Node) -> Node:
+    """Means of the latent normals of one variable, and how much they rise with its elements, (2, element)."""
+    from consilience.elimination.latent_normals import means_of_latent_normals  # few models have them
+
+    found = means_of_latent_normals(acting, value)
+    if found is None:
+        raise ModelError("the density is not that of signs of latent normals.")
+    here = broadcast_to(found[0], value.static_shape)
+    (there,) = substitute([here], {value: value + 1.0})
+    return flat([here, there - here])
 
 
 def _table(acting: Sequence[Node], value: Node, variable: FreeVariable) -> Node:

@@ -17,6 +17,7 @@ from consilience.analysis.separability import links
 from consilience.distributions.forests import CONTINUOUS, Coded, Forest, coded
 from consilience.distributions.random_variable import distribution_of
 from consilience.elimination.addends import total
+from consilience.elimination.latent_normals import means_of_latent_normals
 from consilience.elimination.polynomial import degrees
 from consilience.errors import ModelError, ParameterError, ShapeError
 from consilience.inference.bart_state import TreePrior
@@ -129,6 +130,16 @@ def quadratic_in(variable: FreeVariable, density: ModelDensity) -> bool:
     ):
         return False
     return _bends(variable, density) == (True, True)
+
+
+def has_latent_normals(variable: FreeVariable, density: ModelDensity) -> bool:
+    """Whether the data are the signs of normals whose means are linear in a variable, one for each element: probit."""
+    terms, value = _terms(variable, density)
+    found = means_of_latent_normals([term for term in terms if value in set(topological([term]))], value)
+    if found is None or not set(density.values_of_terms).isdisjoint(topological(found[1])):
+        return False
+    factors = [np.asarray(factor.eval()) for factor in found[1]]
+    return all(np.isin(factor, (0.0, 1.0)).all() for factor in factors) and bool(np.all(sum(factors) <= 1.0))
 
 
 def has_kinks(variable: FreeVariable, density: ModelDensity) -> bool:

@@ -99,7 +99,7 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
             rest = [v for v in rest if v.name not in own.vars]
         for name in own.vars:
             _check_kind(own, free[name])
-            if free[name].has_trees != (type(own).__name__ == "BARTStep"):
+            if free[name].has_trees != own.trees:
                 raise SamplingError(
                     f"{type(own).__name__} cannot move `{name}` ({free[name].node.op!r}): pm.BARTStep moves sums of "
                     "trees, and nothing else. Leave both to the default, or name the variables of each step method."
@@ -121,7 +121,7 @@ def assigned(model: Model, density: ModelDensity, step: Any, default: NUTS) -> K
 
 def _takes(method: Kernel, variable: FreeVariable) -> bool:
     """Whether a step method that names no variables moves this one."""
-    if (type(method).__name__ == "BARTStep") != variable.has_trees:
+    if method.trees != variable.has_trees:
         return False
     return method.continuous if variable.continuous else method.discrete
 
@@ -180,7 +180,7 @@ def _check_kind(method: Kernel, variable: FreeVariable) -> None:
 
 def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
     """The method, or one for each variable where that lets all elements be drawn side by side, or has trees."""
-    if type(method).__name__ == "BARTStep":
+    if method.trees:
         return [_with_room(replace(method, vars=(name,)), density) for name in method.vars]
     if not isinstance(method, inference.CategoricalGibbsMetropolis):
         return [method]
@@ -188,11 +188,11 @@ def _divided(method: Kernel, density: ModelDensity) -> list[Kernel]:
 
 
 def _with_room(method: Kernel, density: ModelDensity) -> Kernel:
-    """A step method for trees that knows how long they may be when they are written."""
-    from consilience.sample.bart import words_of  # few models have trees
+    """A step method for trees that knows how long they may be when they are written, and of latent normals."""
+    from consilience.sample.bart import has_latent_normals, words_of  # few models have trees
 
     variable = next(v for v in density.model.free if v.name == method.vars[0])
-    return replace(method, words=words_of(variable, density))
+    return replace(method, words=words_of(variable, density), latent=has_latent_normals(variable, density))
 
 
 def _has_table(density: ModelDensity, name: str) -> bool:

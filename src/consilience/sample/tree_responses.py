@@ -37,16 +37,13 @@ def _remark(variable: FreeVariable, observed: ObservedVariable) -> Iterator[str]
     spread = forest.scale * math.sqrt(forest.m)
     name = f"`{variable.name}`"
     for end in (forest.offset - 3.0 * spread, forest.offset + 3.0 * spread):
-        own = _with(variable, observed, end)
-        for parameter, value in zip(own.parameters, own.values, strict=True):
-            known = _evaluated(parameter.constraint.admits(value))
-            if known is not None and not known.all():
-                yield (
-                    f"{name} may be any real number, such as {end:.3g}, which takes `{parameter.name}` of "
-                    f"`{observed.name}` out of its range; put a function around {name} that keeps to the range, "
-                    "such as pm.math.exp or pm.math.sigmoid"
-                )
-                return
+        if (lost := _out_of_range(_with(variable, observed, end))) is not None:
+            yield (
+                f"{name} may be any real number, such as {end:.3g}, which takes `{lost}` of "
+                f"`{observed.name}` out of its range; put a function around {name} that keeps to the range, "
+                "such as pm.math.exp or pm.math.sigmoid"
+            )
+            return
     if spread == 3.0 and forest.offset == 0.0:  # a response of classes, which sets nothing
         return
     levels = [forest.offset + spreads * spread for spreads in (-3.0, -1.0, 0.0, 1.0, 3.0)]
@@ -66,6 +63,16 @@ def _remark(variable: FreeVariable, observed: ObservedVariable) -> Iterator[str]
             f"where the mean of `{observed.name}` lies between {low:.3g} and {high:.3g}; the data have {found:.3g}. "
             "Give `Y` as the function should fit it: behind pm.math.exp, for example, np.log(y + 0.5)"
         )
+
+
+def _out_of_range(own: Distribution) -> str | None:
+    """The first parameter, of a distribution or of one that it is made of, that is out of its range."""
+    for parameter, value in zip(own.parameters, own.values, strict=True):
+        known = _evaluated(parameter.constraint.bind(own.by_name()).admits(value))
+        if known is not None and not known.all():
+            return parameter.name
+    parts = (_out_of_range(distribution_of(part)) for group in own.components for part in group)
+    return next(filter(None, parts), None)
 
 
 def _means(variable: FreeVariable, observed: ObservedVariable, levels: list[float]) -> list[float] | None:
