@@ -115,9 +115,15 @@ def expands(*ops: type[Op]) -> Callable[[Expansion], Expansion]:
     return enter
 
 
+def _negated_last(x: Node) -> Node:
+    """The negative of a transpose for the transpose of a negative, which would have to be stored to be read across."""
+    inner = x.inputs[0] if isinstance(x.op, Transpose) else x
+    return Node(inner.op, Node(x.op, *inner.inputs)) if inner.op == Elementwise("neg") and inner is not x else x
+
+
 SCALARS: MutableMapping[str, Callable[..., Node]] = ChainMap(
     {
-        "add": lambda *terms: _in_groups(Elementwise("add"), terms),
+        "add": lambda *terms: _in_groups(Elementwise("add"), [_negated_last(x) for x in terms]),
         "mul": lambda *factors: _in_groups(Elementwise("mul"), factors),
     },
     FORMULAS,
