@@ -182,17 +182,22 @@ def _log_abs_det(node: Node) -> Node:
     if node.op.assume == "positive definite":
         return reduce("sum", apply("log", diagonal(Node(Cholesky(), x))), -1) * 2.0
     packed, _ = _lu(x)
-    return reduce("sum", apply("log", apply("abs", diagonal(packed))), -1)
+    return _unless_nan(x, reduce("sum", apply("log", apply("abs", diagonal(packed))), -1))
 
 
 def _det_sign(node: Node) -> Node:
     packed, pivots = _lu(node.inputs[0])
-    return reduce("prod", apply("sign", diagonal(packed)), -1) * Node(LUPivotSign(), pivots)
+    return _unless_nan(node.inputs[0], reduce("prod", apply("sign", diagonal(packed)), -1) * Node(LUPivotSign(), pivots))
 
 
 def _det(node: Node) -> Node:
     packed, pivots = _lu(node.inputs[0])
-    return reduce("prod", diagonal(packed), -1) * Node(LUPivotSign(), pivots)
+    return _unless_nan(node.inputs[0], reduce("prod", diagonal(packed), -1) * Node(LUPivotSign(), pivots))
+
+
+def _unless_nan(x: Node, value: Node) -> Node:
+    """A number per matrix, NaN where the matrix has one: elimination by an infinite pivot can lose it."""
+    return where(reduce("any", apply("isnan", x), (-2, -1)), number(value, math.nan), value)
 
 
 def _matmul(node: Node) -> Node:
