@@ -16,7 +16,7 @@ from consilience.first_use import RowsByFamily
 from consilience.ir import FLOATS, Node, Op, constant, rebuild, topological, with_regions
 from consilience.ir.leaves import FEW_COLUMNS
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
-from consilience.lower.places import expand_order
+from consilience.lower.places import expand_order, sorted_anyway
 from consilience.lower.primitives import (
     CholeskyInverse,
     LUFactor,
@@ -410,7 +410,8 @@ def expand(outputs: Sequence[Node]) -> list[Node]:
 def _expand(outputs: Sequence[Node]) -> list[Node]:
     # `memo` maps a node to its full expansion; finished nodes map to themselves.
     memo: dict[Node, Node] = {}
-    stack = list(reversed(topological(outputs)))
+    order = topological(outputs)
+    stack, read = list(reversed(order)), sorted_anyway(order, outputs)
     waiting: dict[Node, Node] = {}  # node -> its one-step expansion, being expanded in turn
     while stack:
         node = stack[-1]
@@ -425,7 +426,7 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
             stack.extend(missing)
             continue
         rebuilt = rebuild(node, tuple(memo[i] for i in node.inputs))
-        new = _step(rebuilt)
+        new = rebuilt if node in read else _step(rebuilt)
         if new.type != rebuilt.type:
             raise VerificationError(f"the expansion of {rebuilt!r} has another type: {new!r}.")
         if new is rebuilt:
