@@ -144,7 +144,8 @@ def main() -> None:
             for _ in range(3):
                 if own > SLOWER:
                     own = min(own, ratio(calls, 3 * asked.repeats)[0])
-            what = f"seed {seed}, n {program.n}, rows {program.rows}: {', '.join(program.words)}; {1e6 * seconds:.1f} us"
+            words = ", ".join(program.words)
+            what = f"seed {seed}, n {program.n}, rows {program.rows}: {words}; {1e6 * seconds:.1f} us"
             found.append((own, what))
             if own > SLOWER:
                 print(f"{own:.3f} {what}", flush=True)

@@ -187,7 +187,8 @@ def _log_abs_det(node: Node) -> Node:
 
 def _det_sign(node: Node) -> Node:
     packed, pivots = _lu(node.inputs[0])
-    return _unless_nan(node.inputs[0], reduce("prod", apply("sign", diagonal(packed)), -1) * Node(LUPivotSign(), pivots))
+    sign = reduce("prod", apply("sign", diagonal(packed)), -1) * Node(LUPivotSign(), pivots)
+    return _unless_nan(node.inputs[0], sign)
 
 
 def _det(node: Node) -> Node:

@@ -266,8 +266,8 @@ def sample(
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
     elif config.floatX != "float64":
         warn(
-            f'`pm.config.floatX` is "{config.floatX}", but variables of models are float64: these chains move in double '
-            'precision. Only chains of `backend="jax"` follow "float32". Set "float64" to be rid of this warning.'
+            f'`pm.config.floatX` is "{config.floatX}", but variables of models are float64: these chains move in '
+            'double precision. Only chains of `backend="jax"` follow "float32"; set "float64" to silence this warning.'
         )
     apart = type(executor).__name__ == "Shards"  # the rows are not here
     begun = initvals

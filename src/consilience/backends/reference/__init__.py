@@ -443,7 +443,7 @@ def _det(node: Node, lengths: Lengths, x: Array) -> Array:
 
 
 def _unless_nan(x: Array, value: Any) -> Array:
-    """A number per matrix, NaN where the matrix has one: LAPACK's elimination stops at a pivot of 0 and may not see it."""
+    """A number per matrix, NaN where the matrix has one: LAPACK stops at a pivot of 0 and may not see it."""
     return np.where(np.isnan(x).any((-2, -1)), np.asarray(np.nan, x.dtype), value)
 
 
