@@ -328,6 +328,25 @@ def test_nan_spreads_in_factors_found_without_a_search(run: Run) -> None:
 
 
 @BOTH
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 5), (3, 9, 9), (20, 20)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_determinants_of_matrices_with_nan_are_nan(run: Run, dtype: str, shape: tuple[int, ...]) -> None:
+    """Also where columns of zeros or infinite pivots end the elimination before it meets the NaN."""
+    random, n = np.random.default_rng(shape), shape[-1]
+    x = pt.tensor("x", dtype=dtype, shape=shape)
+    compiled = pm.function([x], [la.det(x), *la.slogdet(x)], mode="llvm" if run is run_llvm else "reference")
+    for _ in range(200):
+        value = random.normal(size=shape)
+        value[random.random(shape) < random.choice([0.0, 0.5])] = 0.0
+        for bad in random.choice([np.nan, np.inf, -np.inf], size=random.integers(4)):
+            value[..., random.integers(n), random.integers(n)] = bad
+        missing = np.isnan(value).any((-2, -1))
+        for found in compiled(value.astype(dtype)):
+            assert np.isnan(found[missing]).all()
+            assert found.dtype == dtype
+
+
+@BOTH
 def test_a_singular_matrix_has_triangular_factors_but_no_solution(run: Run) -> None:
     """The zero is on the diagonal of U."""
     x = np.ones((3, 3))

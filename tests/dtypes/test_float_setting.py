@@ -178,3 +178,14 @@ def test_mode_of_functions_that_are_given_none() -> None:
     assert [list(f([1.0])) for f in (inner, given, outer)] == [[2.0]] * 3
     with pytest.raises(ValueError, match="unknown `mode` 'QUICK'"), pm.config.change_flags(mode="QUICK"):
         pm.function([x], x + 1)
+
+
+def test_models_are_in_double_precision_whatever_the_setting() -> None:
+    """Sampling says so, as PyMC's models follow the setting."""
+    with pm.config.change_flags(floatX="float32"):
+        with pm.Model() as model:
+            pm.Normal("y", pm.Normal("x"), observed=np.zeros(3, "float32"))
+        assert {v.dtype for v in (*model.basic_RVs, *model.value_vars, model.logp())} == {"float64"}
+        with pytest.warns(pm.errors.ConsilienceWarning, match="variables of models are float64"):
+            draws = pm.sample(10, tune=50, chains=1, model=model, progressbar=False, compute_convergence_checks=False)
+    assert draws.posterior["x"].dtype == np.float64

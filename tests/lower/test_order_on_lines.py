@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.ir import topological
+from consilience.lower.expand import expand
+from consilience.lower.primitives import SelectedElements, SelectedRun
 from consilience.native.routines import row_sorting, sorting
 
 DTYPES = ("float64", "float32", "float16", "int64", "int8", "uint64", "uint8", "bool")
@@ -56,6 +59,26 @@ def test_what_is_selected_is_what_is_sorted(dtype: str, length: int) -> None:
     expected = np.sort(x, axis=-1)
     for place in places:
         np.testing.assert_array_equal(pm.function([node], ordered[:, place])(x), expected[:, place], str(place))
+
+
+READINGS: dict[str, tuple[list[Any], bool]] = {
+    "two places": ([3, slice(-2, None)], False),
+    "beside all": ([3, slice(-2, None), slice(None)], True),
+    "beside every third": ([slice(None, 5), slice(None, None, 3)], True),
+    "many": ([3, 4, 70, slice(-2, None), slice(20, 22)], True),
+    "turned": ([slice(None, None, -1), slice(5, 2, -1)], True),
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_places_of_what_is_sorted_anyway_are_not_searched_for(name: str) -> None:
+    places, whole = READINGS[name]
+    x, node = lines("float64", (2, 300), 3), pt.dmatrix("x", shape=(2, 300))
+    outputs = [pt.sort(node, axis=-1)[:, place] for place in places]
+    for found, place in zip(pm.function([node], outputs)(x), places, strict=True):
+        np.testing.assert_array_equal(found, np.sort(x, axis=-1)[:, place])
+    searched = [n for n in topological(expand(outputs)) if isinstance(n.op, SelectedElements | SelectedRun)]
+    assert bool(searched) is not whole
 
 
 @pytest.mark.parametrize("kind", ["drawn", "ascending", "two values", "period of the sample", "ends"])

@@ -68,8 +68,12 @@ class Config:
     """`floatX`: dtype of symbolic variables, zeros, ones and Python floats that are given none.
 
     One of float64 (the default), float32 and float16. What is assigned holds for all threads, `change_flags` for the
-    block in its own thread. Variables and arrays keep the dtype they were given. `mode` is how functions are compiled
-    that are given no mode; PyTensor's other flags can be read and set, and change no value.
+    block in its own thread. Variables and arrays keep the dtype they were given, and the random variables and data of
+    models are float64 (int64 for counts) under each setting: log densities of many rows need more than seven digits. Of
+    samplers, chains of `pm.sample(backend="jax")` alone move in single precision under "float32".
+
+    `mode` is how functions are compiled that are given no mode; PyTensor's other flags can be read and set, and change
+    no value.
     """
 
     floatX: str  # PyTensor's name

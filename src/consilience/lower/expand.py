@@ -16,7 +16,7 @@ from consilience.first_use import RowsByFamily
 from consilience.ir import FLOATS, Node, Op, constant, rebuild, topological, with_regions
 from consilience.ir.leaves import FEW_COLUMNS
 from consilience.ir.side_tables import describe, is_carrying, pass_on, without_sources
-from consilience.lower.places import expand_order
+from consilience.lower.places import expand_order, sorted_anyway
 from consilience.lower.primitives import (
     CholeskyInverse,
     LUFactor,
@@ -115,9 +115,15 @@ def expands(*ops: type[Op]) -> Callable[[Expansion], Expansion]:
     return enter
 
 
+def _negated_last(x: Node) -> Node:
+    """The negative of a transpose for the transpose of a negative, which would have to be stored to be read across."""
+    inner = x.inputs[0] if isinstance(x.op, Transpose) else x
+    return Node(inner.op, Node(x.op, *inner.inputs)) if inner.op == Elementwise("neg") and inner is not x else x
+
+
 SCALARS: MutableMapping[str, Callable[..., Node]] = ChainMap(
     {
-        "add": lambda *terms: _in_groups(Elementwise("add"), terms),
+        "add": lambda *terms: _in_groups(Elementwise("add"), [_negated_last(x) for x in terms]),
         "mul": lambda *factors: _in_groups(Elementwise("mul"), factors),
     },
     FORMULAS,
@@ -176,17 +182,23 @@ def _log_abs_det(node: Node) -> Node:
     if node.op.assume == "positive definite":
         return reduce("sum", apply("log", diagonal(Node(Cholesky(), x))), -1) * 2.0
     packed, _ = _lu(x)
-    return reduce("sum", apply("log", apply("abs", diagonal(packed))), -1)
+    return _unless_nan(x, reduce("sum", apply("log", apply("abs", diagonal(packed))), -1))
 
 
 def _det_sign(node: Node) -> Node:
     packed, pivots = _lu(node.inputs[0])
-    return reduce("prod", apply("sign", diagonal(packed)), -1) * Node(LUPivotSign(), pivots)
+    sign = reduce("prod", apply("sign", diagonal(packed)), -1) * Node(LUPivotSign(), pivots)
+    return _unless_nan(node.inputs[0], sign)
 
 
 def _det(node: Node) -> Node:
     packed, pivots = _lu(node.inputs[0])
-    return reduce("prod", diagonal(packed), -1) * Node(LUPivotSign(), pivots)
+    return _unless_nan(node.inputs[0], reduce("prod", diagonal(packed), -1) * Node(LUPivotSign(), pivots))
+
+
+def _unless_nan(x: Node, value: Node) -> Node:
+    """A number per matrix, NaN where the matrix has one: elimination by an infinite pivot can lose it."""
+    return where(reduce("any", apply("isnan", x), (-2, -1)), number(value, math.nan), value)
 
 
 def _matmul(node: Node) -> Node:
@@ -399,7 +411,8 @@ def expand(outputs: Sequence[Node]) -> list[Node]:
 def _expand(outputs: Sequence[Node]) -> list[Node]:
     # `memo` maps a node to its full expansion; finished nodes map to themselves.
     memo: dict[Node, Node] = {}
-    stack = list(reversed(topological(outputs)))
+    order = topological(outputs)
+    stack, read = list(reversed(order)), sorted_anyway(order, outputs)
     waiting: dict[Node, Node] = {}  # node -> its one-step expansion, being expanded in turn
     while stack:
         node = stack[-1]
@@ -414,7 +427,7 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
             stack.extend(missing)
             continue
         rebuilt = rebuild(node, tuple(memo[i] for i in node.inputs))
-        new = _step(rebuilt)
+        new = rebuilt if node in read else _step(rebuilt)
         if new.type != rebuilt.type:
             raise VerificationError(f"the expansion of {rebuilt!r} has another type: {new!r}.")
         if new is rebuilt:

@@ -575,7 +575,7 @@ def _roots(
         if mask is not None:
             neutral = b.const(register_type(root.dtype, lanes), identity(root.kind, root.dtype))
             value = b.select(mask, value, neutral)
-        b.set(variable, combine(b, root.kind, b.get(variable), value, root.dtype))
+        b.set(variable, combine(b, root.kind, value, b.get(variable), root.dtype))
 
 
 def _accumulate_in_memory(

@@ -5,9 +5,11 @@ A node in, a node of equal value out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from consilience.ir import FLOATS, Node, constant
+from consilience.ir import FLOATS, Node, constant, users
 from consilience.lower.primitives import SelectedElements, SelectedRun
 from consilience.lower.views import static
 from consilience.ops import ArgReduce, ArgSort, Index, Reduce, SearchSorted, Sort, apply, cast
@@ -68,6 +70,27 @@ def _sorted(node: Node) -> tuple[Node, range] | None:
     if not isinstance(node.op, Sort) or node.op.axis != node.ndim - 1:
         return None
     return node.inputs[0], taken.range(static(node.static_shape)[-1])
+
+
+def sorted_anyway(order: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:
+    """Readings of sorted lines that are sorted whole for others, or of which too many places are read one by one."""
+    sorts = [node for node in order if isinstance(node.op, Sort)]
+    if not sorts:
+        return set()
+    readers, wanted, found = users(order), set(outputs), set[Node]()
+    for node in sorts:
+        selected, whole, behind = list[Node](), node in wanted, list(readers.get(node, ()))
+        while behind:
+            reader = behind.pop()
+            if isinstance(reader.op, Index) and _selected(reader, reader.op) is not reader:
+                selected.append(reader)
+            elif isinstance(reader.op, Index) and _sorted(reader) is not None and reader not in wanted:
+                behind += readers.get(reader, ())
+            else:
+                whole = True
+        if whole or len(selected) > FEW_PLACES:
+            found.update(selected)
+    return found
 
 
 def _selected(node: Node, op: Index) -> Node:

@@ -154,6 +154,9 @@ class Instructions:
             self.out.append(f"  {result} = select {mask} {better}, {t} {x}, {t} {y}\n")
             return
         chosen = self.temporary(f"select {mask} {better}, {t} {x}, {t} {y}")
+        if type.lanes > 1:  # kept apart, or LLVM joins both choices into one that waits for two comparisons
+            fence = self.declare(f"llvm.arithmetic.fence.{mangle(type)}", t, t)
+            chosen = self.temporary(f"call {t} @{fence}({t} {chosen})")
         missing = self.temporary(f"fcmp uno {t} {x}, {x}")
         self.out.append(f"  {result} = select {mask} {missing}, {t} {x}, {t} {chosen}\n")
 

@@ -8,9 +8,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.distributions.seeds import seed_from
-from consilience.errors import InitialPointError, SamplingError
+from consilience.errors import InitialPointError, SamplingError, warn
 from consilience.inference import NUTS, Kernel
 from consilience.ir import Node
+from consilience.ir.settings import config
 from consilience.model.layout import known_shape
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model, modelcontext
@@ -181,7 +182,8 @@ def sample(
         "llvm": chains on threads. "jax": hundreds or thousands of chains (128 by default) in lock step on one device,
         by ChEES-HMC. From 64 chains on they start at 16 points and are judged by nested R-hat, and
         `pm.Stop(min_draws=…)` counts for four chains: with more chains, each makes fewer draws before the first check.
-        If `pm.config.floatX` is "float32", they move in single precision; the draws are returned in double precision.
+        If `pm.config.floatX` is "float32", they move in single precision, and the draws are returned in double
+        precision; chains of "llvm" always move in double precision, and a warning says so.
     device : str, optional
         Device of JAX: "cpu", "gpu", "gpu:1"; by default its first, an accelerator if there is one.
     executor : Executor, optional
@@ -262,6 +264,11 @@ def sample(
         together.refuse(threads_per_chain=threads_per_chain, step=step, nuts=nuts, tuning=tuning, jumps=jumps)
     elif device is not None:
         raise SamplingError('`device` is one of JAX; say `backend="jax"` too.')
+    elif config.floatX != "float64":
+        warn(
+            f'`pm.config.floatX` is "{config.floatX}", but variables of models are float64: these chains move in '
+            'double precision. Only chains of `backend="jax"` follow "float32"; set "float64" to silence this warning.'
+        )
     apart = type(executor).__name__ == "Shards"  # the rows are not here
     begun = initvals
     summed, initvals = _eliminated(owner, step, initvals, integrate, apart=apart, lock_step=lock_step)

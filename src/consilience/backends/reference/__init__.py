@@ -429,17 +429,22 @@ def _log_abs_det(node: Node, lengths: Lengths, x: Array) -> Array:
     if _op(node).assume == "positive definite":
         factor = _cholesky(node, lengths, x)
         return np.asarray(2 * np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1))
-    return np.asarray(np.linalg.slogdet(x)[1])
+    return _unless_nan(x, np.linalg.slogdet(x)[1])
 
 
 @means(DetSign)
 def _det_sign(node: Node, lengths: Lengths, x: Array) -> Array:
-    return np.asarray(np.linalg.slogdet(x)[0])
+    return _unless_nan(x, np.linalg.slogdet(x)[0])
 
 
 @means(Det)
 def _det(node: Node, lengths: Lengths, x: Array) -> Array:
-    return np.asarray(np.linalg.det(x))
+    return _unless_nan(x, np.linalg.det(x))
+
+
+def _unless_nan(x: Array, value: Any) -> Array:
+    """A number per matrix, NaN where the matrix has one: LAPACK stops at a pivot of 0 and may not see it."""
+    return np.where(np.isnan(x).any((-2, -1)), np.asarray(np.nan, x.dtype), value)
 
 
 # What only lowering makes: machine code folds and prepares constants with these.
