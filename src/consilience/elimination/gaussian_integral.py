@@ -59,6 +59,7 @@ class FactorForm(Record):
 ALONE: Final = FactorForm("normal, each element alone")
 DENSE: Final = FactorForm("normal, by a dense factor")
 SPARSE: Final = FactorForm("normal, by a sparse factor", sparse=True)
+DIAGONAL: Final = FactorForm("normal, by the diagonal of the precision")
 WITH_A_SUM: Final = FactorForm("normal, by a sparse factor and a sum", sparse=True, sums=True)
 
 
@@ -114,9 +115,9 @@ class _Curvature(Record, eq=False):
     moved: Node
 
 
-def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = False) -> _Curvature | None:
-    """What is known of the sum of the terms; None where it is not quadratic."""
-    if separable:
+def _curvature(terms: Sequence[Node], leaves: Sequence[Node], shaped: bool = False) -> _Curvature | None:
+    """What is known of the sum of the terms; None where it is not quadratic. `shaped`: of the one leaf as it is."""
+    if shaped:
         (point,) = leaves
     else:
         point = tensor_input("float64", (sum(_size(leaf) for leaf in leaves),))
@@ -181,8 +182,8 @@ class NormalGivenOthers(Record, eq=False):
 
 def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOthers | None:
     """Of the sum of the terms; None where it is not quadratic in the leaves, or does not bend."""
-    separable = len(leaves) == 1 and is_separable(terms, leaves[0])
-    known = _curvature(terms, leaves, separable)
+    separable = is_separable(terms, leaves)
+    known = _curvature(terms, leaves, separable and len(leaves) == 1)
     if known is None or not acts(known.moved, [known.direction]):
         return None
     factor = _diagonal(known) if separable else _factor(known)
@@ -358,12 +359,17 @@ def _with_digits(logs: Node, pivots: Node, precisions: Node) -> Node:
     return where(less(pivots, LOST * precisions), np.nan, logs)
 
 
-def is_separable(terms: Sequence[Node], leaf: Node) -> bool:
-    """Whether elements are independent of each other given all others."""
-    needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
-    return all(
-        needed <= {link.axis for link in (links(term, leaf) or {}).values()} for term in terms if acts(term, [leaf])
-    )
+def is_separable(terms: Sequence[Node], leaves: Sequence[Node]) -> bool:
+    """Whether elements are independent of each other given all others, as far as is seen without derivatives."""
+    for term in terms:
+        acting = [leaf for leaf in leaves if acts(term, [leaf])]
+        if len(acting) > 1:
+            return False
+        for leaf in acting:
+            needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
+            if not needed <= {link.axis for link in (links(term, leaf) or {}).values()}:
+                return False
+    return True
 
 
 __all__ = [

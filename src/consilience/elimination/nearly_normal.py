@@ -2,7 +2,8 @@
 
 Mean and precision are those of an approximation, in which what is not quadratic in the variables is a normal density of
 what it reads of them (linear predictors), with a slope and a curvature that stay as they are. The coordinates serve
-whatever the approximation is worth: `volume` is the exact logarithm of what a step of z moves.
+whatever the approximation is worth: `volume` is the exact logarithm of what a step of z moves. Where a factor costs too
+much, the diagonal of the precision stands for it, and the mean is a step by it from where the predictors were on average.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import numpy.typing as npt
 
 from consilience.elimination import acts
 from consilience.elimination.addends import total
-from consilience.elimination.gaussian_integral import NormalGivenOthers, conditional
-from consilience.elimination.polynomial import degrees, linear_parts
-from consilience.ir import Node, constant, substitute, tensor_input
+from consilience.elimination.gaussian_integral import DIAGONAL, NormalGivenOthers, conditional, is_separable
+from consilience.elimination.polynomial import degrees, linear_parts, number_of
+from consilience.elimination.squared_products import MOVING, transposed_product
+from consilience.ir import Input, Node, constant, substitute, tensor_input, topological
+from consilience.ops import Elementwise
 from consilience.ops.reduce import reduce
-from consilience.record import Record
+from consilience.record import Record, replace
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
@@ -90,13 +93,122 @@ def approximation(terms: TermsByForm, reference: Reference) -> NormalGivenOthers
     return conditional(found, terms.leaves)
 
 
+class Effect(Record, eq=False):
+    """What terms beside its own prior say of one variable, element by element: coordinates U x are told, not x.
+
+    `curvature`: the diagonal of B' W B.
+    `unit`: U, in proportion to each column of B' W.
+    """
+
+    curvature: Node
+    unit: Node
+
+
+def own_terms(terms: TermsByForm) -> list[Node]:
+    """Those that are quadratic in one of the variables, element by element."""
+    return [term for term in terms.quadratic if is_separable([term], terms.leaves)]
+
+
+def read_terms(terms: TermsByForm) -> list[Bent]:
+    """All others, those that are not quadratic first."""
+    own = own_terms(terms)
+    return [*terms.bent, *(Bent(t, linear_parts(t, terms.leaves)) for t in terms.quadratic if t not in own)]
+
+
+def effects(terms: TermsByForm, reference: Reference | None = None) -> list[Effect] | None:
+    """Of each variable; None where a predictor has an operation of which the entries are not known.
+
+    `reference`: curvatures of what is not quadratic, in place of those at hand.
+    """
+    curvatures, units = ([constant(np.zeros(leaf.static_shape)) for leaf in terms.leaves] for _ in range(2))
+    for place, bent in enumerate(read_terms(terms)):
+        if reference is not None and place < len(terms.bent):
+            weights: list[Node] = [constant(np.asarray(curvature, float)) for _, curvature in reference[place]]
+        else:
+            if place >= len(terms.bent) and not _is_apart(bent):
+                return None
+            weights = simplify([curvature for _, curvature in derivatives(bent)])
+        for predictor, weight in zip(bent.predictors, weights, strict=True):
+            told = _told(predictor, terms.leaves)
+            stand_in = tensor_input(told.dtype, told.static_shape)
+            (outside,) = substitute([predictor], {told: stand_in})
+            known = [transposed_product(outside, stand_in, each, 2) for each in (weight, _irregular(predictor))]
+            for number, leaf in enumerate(terms.leaves):
+                if not acts(told, [leaf]):
+                    continue
+                for found, own, power in zip((curvatures, units), known, (2, 1), strict=True):
+                    product = None if own is None else transposed_product(told, leaf, own, power)
+                    if product is None:
+                        return None
+                    found[number] = found[number] + product
+    return [Effect(*pair) for pair in zip(curvatures, units, strict=True)]
+
+
+def _told(predictor: Node, leaves: Sequence[Node]) -> Node:
+    """What data are compared with: the part of a residual (data - part) / scale, or all of a predictor that is none.
+
+    What multiplies it makes it larger, what is outside tells how well it is known.
+    """
+    node = predictor
+    while True:
+        acting = [operand for operand in node.inputs if acts(operand, leaves)]
+        if len(acting) != 1:
+            return predictor
+        if isinstance(node.op, Elementwise) and node.op.function in ("add", "sub"):
+            others = [operand for operand in node.inputs if operand is not acting[0]]
+            if any(number_of(own) != 0.0 and not _is_unknown(own) for own in others):
+                return acting[0]
+        elif not (isinstance(node.op, MOVING) or getattr(node.op, "function", "") in ("mul", "true_div", "neg")):
+            return predictor
+        node = acting[0]
+
+
+def _is_unknown(node: Node) -> bool:
+    return any(isinstance(n.op, Input) for n in topological([node]))
+
+
+def _is_apart(bent: Bent) -> bool:
+    """Whether elements of predictors act on the term each alone."""
+    inputs = [tensor_input(node.dtype, node.static_shape) for node in bent.predictors]
+    return is_separable(substitute([bent.term], dict(zip(bent.predictors, inputs, strict=True))), inputs)
+
+
+def _irregular(node: Node) -> Node:
+    """Numbers of which sums with the signs of a matrix are not zero by symmetry."""
+    return constant(np.random.default_rng(0).uniform(0.5, 1.5, node.static_shape))
+
+
+def diagonal_approximation(
+    terms: TermsByForm, reference: Reference, responses: Sequence[npt.ArrayLike]
+) -> NormalGivenOthers | None:
+    """The same as `approximation` with elements that are independent given all others.
+
+    `responses`: of each variable, the average over draws of (D x + slope) / U, the slope being that of all terms but
+    its own ones.
+    """
+    known = effects(terms, reference)
+    if known is None:
+        return None
+    found = own_terms(terms)
+    for leaf, effect, response in zip(terms.leaves, known, responses, strict=True):
+        found.append(constant(np.asarray(response, float)) * effect.unit * leaf)
+        found.append(-0.5 * effect.curvature * leaf * leaf)
+    own = conditional(found, terms.leaves)
+    return own if own is None else replace(own, form=DIAGONAL)
+
+
 __all__ = [
     "MOST_PREDICTORS",
     "Bent",
+    "Effect",
     "Reference",
     "TermsByForm",
     "approximation",
     "averaged",
     "derivatives",
+    "diagonal_approximation",
+    "effects",
+    "own_terms",
+    "read_terms",
     "terms_by_form",
 ]

@@ -26,6 +26,10 @@ from consilience.elimination.nearly_normal import (
     approximation,
     averaged,
     derivatives,
+    diagonal_approximation,
+    effects,
+    own_terms,
+    read_terms,
     terms_by_form,
 )
 from consilience.errors import ConsilienceError, ModelError
@@ -42,13 +46,15 @@ from consilience.model.summation import cost
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.record import Record
+from consilience.transforms.gradient import gradient
 
 TOGETHER: Final = 20  # elements that act on each other, from which on a block is worth it
 FEWER: Final = 10  # times as few elements as independent ones, with which a variable stays out of their block
 ALONE: Final = 100  # elements that are independent given all others
 DRAWS: Final = 200  # of which averages are taken at most
 
-Transported: TypeAlias = Mapping[str, Any]  # names, and the reference: of each predictor of each term
+# Names, and the reference: of each predictor of each term; where the precision is diagonal `responses` of each variable.
+Transported: TypeAlias = Mapping[str, Any]
 
 
 class _BlockTerms(Record, eq=False):
@@ -58,11 +64,24 @@ class _BlockTerms(Record, eq=False):
     terms: TermsByForm
 
 
-def transportable(model: Model) -> tuple[str, ...]:
+def transportable(model: Model, diagonal: bool = False) -> tuple[str, ...]:
     """Names of the variables that make up the block of a model, in the order of declaration; none where there is none.
 
     Variables without bounds in whose densities, given all others, they are quadratic together, with at least one term
     that is not: others are integrated out.
+
+    Parameters
+    ----------
+    model : Model
+        As chains move in it.
+    diagonal : bool, optional
+        Whether variables are wanted whose elements have independent priors, each with few others, which the diagonal
+        of their precision suits; they may have normal data, too.
+
+    Returns
+    -------
+    tuple of str
+        The names.
 
     Examples
     --------
@@ -86,7 +105,9 @@ def transportable(model: Model) -> tuple[str, ...]:
     ):
         return ()
     shapes = tuple(value.shape for value in slot_values(model)[1])
-    return kept(model.cache, "transportable", shapes, lambda: _chosen(model, candidates))
+    if diagonal:
+        candidates = [v for v in candidates if v.size >= TOGETHER]
+    return kept(model.cache, "transportable", (shapes, diagonal), lambda: _chosen(model, candidates, diagonal))
 
 
 def _is_candidate(variable: FreeVariable) -> bool:
@@ -95,7 +116,7 @@ def _is_candidate(variable: FreeVariable) -> bool:
     return known and variable.continuous and real and not variable.has_trees
 
 
-def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]:
+def _chosen(model: Model, candidates: Sequence[FreeVariable], diagonal: bool) -> tuple[str, ...]:
     """The largest first, then each that leaves what the others are read by as it was."""
     with without_sources():
         terms = model_terms(model)
@@ -107,7 +128,7 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]
         read: set[Node] = set()
         bent: set[Node] = set()
         for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
-            if alone and variable.size * FEWER < sizes[found[0]]:
+            if alone and not diagonal and variable.size * FEWER < sizes[found[0]]:
                 continue  # a mean of groups would join them
             names = [*found, variable.name]
             block = terms_by_form(terms.all, [terms.leaves[name] for name in names])
@@ -120,11 +141,17 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]
                 term not in bent and acts(term, [terms.leaves[name] for name in found]) for term in now
             )
             wide = any(len(one.predictors) > MOST_PREDICTORS for one in block.bent)
-            if split or worse or wide or now & priors or not _joined(block, terms.leaves[variable.name]):
+            if split or worse or wide or now & priors:
+                continue
+            if diagonal:
+                fits = priors <= set(own_terms(block))
+            else:
+                fits = _joined(block, terms.leaves[variable.name])
+            if not fits:
                 continue
             found, read, bent = names, set(parts), now
-            alone = len(found) == 1 and is_separable([*block.quadratic, *now], block.leaves[0])
-        if not bent:
+            alone = len(found) == 1 and is_separable([*block.quadratic, *now], block.leaves)
+        if not (bent or diagonal):
             return ()
     return tuple(v.name for v in model.free if v.name in found)
 
@@ -152,13 +179,15 @@ def _copy(model: Model) -> Model:
     return made
 
 
-def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any]) -> Transported:
+def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any], diagonal: bool = False) -> Transported:
     """For `transport`: the block's names, and averages over draws (draw, …) of all free variables by name.
+
+    diagonal: Whether the diagonal of the precision is to stand for a factor.
 
     Raises
     ------
     ModelError
-        Where a draw has no finite slopes and curvatures.
+        Where a draw has no finite slopes and curvatures, or the diagonal of the precision is not known.
     """
     flat = {v.name: np.asarray(draws[v.name]) for v in model.free}
     count = len(next(iter(flat.values())))
@@ -166,11 +195,23 @@ def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any]) -> Tr
     made, wanted = _copy(model), list[str]()
     with without_sources():
         block = _block(made, names)
+
+        def want(title: str, node: Node) -> None:
+            wanted.append(title)
+            made.add_deterministic(title, substitute([node], block.back)[0])
+
         for place, bent in enumerate(block.terms.bent):
             for number, (own, pair) in enumerate(zip(bent.predictors, derivatives(bent), strict=True)):
                 for kind, node in zip(("slope", "curvature", "value"), (*pair, own), strict=True):
-                    wanted.append(f"{kind} {number} of term {place}")
-                    made.add_deterministic(wanted[-1], substitute([node], block.back)[0])
+                    want(f"{kind} {number} of term {place}", node)
+        if diagonal:
+            known = effects(block.terms)
+            if known is None:
+                raise ModelError("the diagonal of the precision of the block is not known.")
+            slopes = gradient(total([bent.term for bent in read_terms(block.terms)]), block.terms.leaves)
+            for name, leaf, effect, slope in zip(names, block.terms.leaves, known, slopes, strict=True):
+                want(f"response of {name}", effect.curvature * leaf + slope)
+                want(f"unit of {name}", effect.unit)
     seen = predict(made, wanted, flat, len(next(iter(flat.values()))), 0, with_data=True)
     arrays = iter(seen[name] for name in wanted)
     reference = []
@@ -179,7 +220,15 @@ def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any]) -> Tr
         if not all(np.isfinite(part).all() for pair in pairs for part in pair):
             raise ModelError("draws have no finite curvature.")
         reference.append([[part.tolist() for part in pair] for pair in pairs])
-    return {"names": list(names), "reference": reference}
+    found: dict[str, Any] = {"names": list(names), "reference": reference}
+    if diagonal:
+        found["responses"] = []
+        for response, unit in zip(arrays, arrays, strict=True):
+            response = np.divide(response, unit, out=np.zeros_like(response), where=unit != 0.0).mean(axis=0)
+            if not np.isfinite(response).all():
+                raise ModelError("draws have no finite slope.")
+            found["responses"].append(response.tolist())
+    return found
 
 
 def transport(model: Model, chosen: Transported) -> Model:
@@ -190,10 +239,10 @@ def transport(model: Model, chosen: Transported) -> Model:
     ModelError
         Where the name is taken, or the approximation of the block is no proper normal distribution.
     """
-    names, reference = chosen["names"], chosen["reference"]
+    names = chosen["names"]
     made = _copy(model)
     with without_sources():
-        block, own = _approximated(made, names, reference)
+        block, own = _approximated(made, chosen)
         raw = Normal.dist(0.0, 1.0, shape=own.point.static_shape)
         values = parted(own.mean + own.spread(raw), block.terms.leaves)
         *values, volume = substitute([*values, own.volume], block.back)
@@ -215,9 +264,14 @@ def _title(names: Sequence[str]) -> str:
     return f"log density of {' and '.join(names)} in coordinates of their own"
 
 
-def _approximated(model: Model, names: Sequence[str], reference: Reference) -> tuple[_BlockTerms, NormalGivenOthers]:
+def _approximated(model: Model, chosen: Transported) -> tuple[_BlockTerms, NormalGivenOthers]:
+    names: Sequence[str] = chosen["names"]
+    reference: Reference = chosen["reference"]
     block = _block(model, names)
-    own = approximation(block.terms, reference)
+    if "responses" in chosen:
+        own = diagonal_approximation(block.terms, reference, chosen["responses"])
+    else:
+        own = approximation(block.terms, reference)
     if own is None:
         raise ModelError(f"the density of {' and '.join(f'`{name}`' for name in names)} has no curvature.")
     return block, own
@@ -228,22 +282,25 @@ def operations(model: Model) -> float:
     return cost(model, (), loops=True)[0]
 
 
-def suited(model: Model, draws: Mapping[str, Any]) -> Transported | None:
+def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Transported | None:
     """For `transport`, what suits draws (draw, …) of all free variables; None where there is no block of a fit size.
 
+    diagonal: Whether the diagonal of the precision is to stand for a factor.
     Returns: What `referred` does, and the form of the factor, by the names of its fields.
     """
-    names = transportable(model)
+    names = transportable(model, diagonal)
     if not names:
         return None
     try:
-        chosen = referred(model, names, draws)
+        chosen = referred(model, names, draws, diagonal)
         with without_sources():
-            _, own = _approximated(model, names, chosen["reference"])
+            block, own = _approximated(model, chosen)
     except ConsilienceError:
         return None
     size = sum(_size(model.named[name]) for name in names)
     form = {"kind": own.form.kind, "sparse": own.form.sparse, "sums": own.form.sums}
+    if diagonal:
+        return {**chosen, **form}
     return {**chosen, **form} if own.joined >= TOGETHER or size >= ALONE else None
 
 

@@ -238,25 +238,28 @@ class ModelRun(Run):
 
         `positions`: draws of all chains. `of`, `length`: as of `in_other_coordinates`.
         """
-        from consilience.model.transport import operations, suited, transportable
+        from consilience.model.transport import operations, suited
 
         now = self.plan.coordinates
-        if now != ChainCoordinates() or not transportable(self._moved):
+        if now != ChainCoordinates():
             return None
         known, values = self._as_moved(positions)
-        chosen = suited(known, values)
-        # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
-        # coordinates were left again after 600,000 gradients (109 s in place of 27).
-        if chosen is None or chosen["sums"]:
-            return None
-        found = replace(now, transported=chosen)
-        times = operations(rewritten(self.model, found)) / operations(known)
-        times *= SPARSE if chosen["sparse"] else 1.0
         work, dimension = self.density.work, positions.shape[1]
-        before, after = seconds(work, dimension), seconds(None if work is None else times * work, dimension)
         ahead = FURTHER * len(positions) if of == "all" else TRANSITIONS * self.chains
-        pays = COMPILATION + EVALUATIONS * self.chains * after < ahead * length * before
-        return found if pays else None
+        saved = ahead * length * seconds(work, dimension)
+        for diagonal in (False, True):
+            chosen = suited(known, values, diagonal)
+            # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
+            # coordinates were left again after 600,000 gradients (109 s in place of 27).
+            if chosen is None or chosen["sums"]:
+                continue
+            found = replace(now, transported=chosen)
+            times = operations(rewritten(self.model, found)) / operations(known)
+            times *= SPARSE if chosen["sparse"] else 1.0
+            after = seconds(None if work is None else times * work, dimension)
+            if COMPILATION + EVALUATIONS * self.chains * after < saved:
+                return found
+        return None
 
     def _as_moved(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
         """The model that the chains move in, and its variables' values."""
