@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.analysis.separability import links
 from consilience.distributions.mathematics import less, where
@@ -60,6 +61,7 @@ ALONE: Final = FactorForm("normal, each element alone")
 DENSE: Final = FactorForm("normal, by a dense factor")
 SPARSE: Final = FactorForm("normal, by a sparse factor", sparse=True)
 DIAGONAL: Final = FactorForm("normal, by the diagonal of the precision")
+CORRELATED: Final = FactorForm("normal, by the diagonal of the precision and correlations at a reference")
 WITH_A_SUM: Final = FactorForm("normal, by a sparse factor and a sum", sparse=True, sums=True)
 
 
@@ -194,6 +196,17 @@ def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOth
     mean = near + factor.solved(substitute([known.slope], {known.point: near})[0])
     volume = reduce("sum", factor.logs) if factor.logs.ndim else factor.logs
     return NormalGivenOthers(factor.form, factor.joined, known.point, known.value, mean, volume, factor.spread)
+
+
+def precision_among(terms: Sequence[Node], leaves: Sequence[Node], places: npt.NDArray[np.int64]) -> Node | None:
+    """Entries of the precision of all leaves as one value, between some of its elements; None as of `conditional`."""
+    known = _curvature(terms, leaves)
+    if known is None:
+        return None
+    (size,) = known.point.static_shape
+    assert isinstance(size, int)
+    (moved,) = vectorize([known.moved], {known.direction: constant(np.eye(size)[places])})
+    return -getitem(moved, (slice(None), constant(places)))
 
 
 def normal_integral(
@@ -381,4 +394,5 @@ __all__ = [
     "listed",
     "normal_integral",
     "parted",
+    "precision_among",
 ]

@@ -16,12 +16,21 @@ import numpy.typing as npt
 
 from consilience.elimination import acts
 from consilience.elimination.addends import total
-from consilience.elimination.gaussian_integral import DIAGONAL, NormalGivenOthers, conditional, is_separable
+from consilience.elimination.gaussian_integral import (
+    CORRELATED,
+    DIAGONAL,
+    NormalGivenOthers,
+    conditional,
+    is_separable,
+    precision_among,
+)
 from consilience.elimination.polynomial import degrees, linear_parts, number_of
 from consilience.elimination.squared_products import MOVING, transposed_product
 from consilience.ir import Input, Node, constant, substitute, tensor_input, topological
 from consilience.ops import Elementwise
+from consilience.ops.index import getitem, index_set
 from consilience.ops.reduce import reduce
+from consilience.ops.shape import reshape
 from consilience.record import Record, replace
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
@@ -29,6 +38,7 @@ from consilience.transforms.gradient import gradient
 # Slope at 0 and curvature of an approximation, of each linear predictor of each term.
 Reference: TypeAlias = Sequence[Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]]
 MOST_PREDICTORS: Final = 12  # of one term
+LEAST_EIGENVALUE: Final = 1e-3  # of a matrix with a diagonal of ones
 
 
 class Bent(Record, eq=False):
@@ -84,13 +94,17 @@ def averaged(
 
 def approximation(terms: TermsByForm, reference: Reference) -> NormalGivenOthers | None:
     """The normal distribution of the leaves, as one value, given all others; None where it has no proper form."""
+    return conditional(_quadratic(terms, reference), terms.leaves)
+
+
+def _quadratic(terms: TermsByForm, reference: Reference) -> list[Node]:
     found = list(terms.quadratic)
     for bent, own in zip(terms.bent, reference, strict=True):
         for node, (slope, curvature) in zip(bent.predictors, own, strict=True):
             found.append(constant(np.asarray(slope, float)) * node)
             if np.any(curvature):
                 found.append(constant(-0.5 * np.asarray(curvature, float)) * node * node)
-    return conditional(found, terms.leaves)
+    return found
 
 
 class Effect(Record, eq=False):
@@ -179,12 +193,15 @@ def _irregular(node: Node) -> Node:
 
 
 def diagonal_approximation(
-    terms: TermsByForm, reference: Reference, responses: Sequence[npt.ArrayLike]
+    terms: TermsByForm,
+    reference: Reference,
+    responses: Sequence[npt.ArrayLike],
+    correlated: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
 ) -> NormalGivenOthers | None:
-    """The same as `approximation` with elements that are independent given all others.
+    """The same as `approximation` with elements that are independent given all others, but for correlations that stay.
 
     `responses`: of each variable, the average over draws of (D x + slope) / U, the slope being that of all terms but
-    its own ones.
+    its own ones. `correlated`: places of elements, and a root of the covariance of these in units of their deviations.
     """
     known = effects(terms, reference)
     if known is None:
@@ -194,7 +211,32 @@ def diagonal_approximation(
         found.append(constant(np.asarray(response, float)) * effect.unit * leaf)
         found.append(-0.5 * effect.curvature * leaf * leaf)
     own = conditional(found, terms.leaves)
-    return own if own is None else replace(own, form=DIAGONAL)
+    if own is None or correlated is None:
+        return own if own is None else replace(own, form=DIAGONAL)
+    places, root = constant(np.asarray(correlated[0], np.int64)), np.asarray(correlated[1], float)
+    shape, deviations = own.point.static_shape, own.spread
+
+    def spread(noise: Node) -> Node:
+        flat = reshape(noise, (-1,))
+        together = constant(root) @ getitem(flat, (places,))
+        return deviations(reshape(index_set(getitem(flat, (places,)), together), shape))
+
+    volume = own.volume + float(np.linalg.slogdet(root)[1])
+    return replace(own, form=CORRELATED, volume=volume, spread=spread)
+
+
+def precision(terms: TermsByForm, reference: Reference, places: npt.NDArray[np.int64]) -> Node | None:
+    """Entries of the precision of `approximation` between elements at places; None where it has no proper form."""
+    return precision_among(_quadratic(terms, reference), terms.leaves, places)
+
+
+def root_of_covariance(
+    precision: npt.NDArray[np.float64], deviations: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The symmetric root of the inverse of a precision in units of deviations; without directions next to improper."""
+    values, vectors = np.linalg.eigh(deviations[:, None] * precision * deviations)
+    found: npt.NDArray[np.float64] = (vectors / np.sqrt(np.maximum(values, LEAST_EIGENVALUE))) @ vectors.T
+    return found
 
 
 __all__ = [
@@ -209,6 +251,8 @@ __all__ = [
     "diagonal_approximation",
     "effects",
     "own_terms",
+    "precision",
     "read_terms",
+    "root_of_covariance",
     "terms_by_form",
 ]

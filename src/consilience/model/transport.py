@@ -18,7 +18,7 @@ from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of
 from consilience.elimination import acts
 from consilience.elimination.addends import total
-from consilience.elimination.gaussian_integral import NormalGivenOthers, is_separable, parted
+from consilience.elimination.gaussian_integral import CORRELATED, NormalGivenOthers, is_separable, parted
 from consilience.elimination.nearly_normal import (
     MOST_PREDICTORS,
     Reference,
@@ -29,11 +29,13 @@ from consilience.elimination.nearly_normal import (
     diagonal_approximation,
     effects,
     own_terms,
+    precision,
     read_terms,
+    root_of_covariance,
     terms_by_form,
 )
 from consilience.errors import ConsilienceError, ModelError
-from consilience.ir import Node, substitute, topological
+from consilience.ir import Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt
 from consilience.model.integration import model_terms
@@ -52,8 +54,12 @@ TOGETHER: Final = 20  # elements that act on each other, from which on a block i
 FEWER: Final = 10  # times as few elements as independent ones, with which a variable stays out of their block
 ALONE: Final = 100  # elements that are independent given all others
 DRAWS: Final = 200  # of which averages are taken at most
+# Elements beside a diagonal whose correlations are taken at most, and the least share of their precision that data say.
+MOST_CORRELATED: Final = 256
+LEAST_TOLD: Final = 0.05
 
-# Names, and the reference: of each predictor of each term; where the precision is diagonal `responses` of each variable.
+# Names, and the reference: of each predictor of each term; where the precision is diagonal `responses` of each variable,
+# and what is `correlated` nevertheless.
 Transported: TypeAlias = Mapping[str, Any]
 
 
@@ -189,31 +195,20 @@ def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any], diago
     ModelError
         Where a draw has no finite slopes and curvatures, or the diagonal of the precision is not known.
     """
-    flat = {v.name: np.asarray(draws[v.name]) for v in model.free}
-    count = len(next(iter(flat.values())))
-    flat = {name: values[:: -(-count // DRAWS)] for name, values in flat.items()}
-    made, wanted = _copy(model), list[str]()
+    made, wanted = _copy(model), list[Node]()
     with without_sources():
         block = _block(made, names)
-
-        def want(title: str, node: Node) -> None:
-            wanted.append(title)
-            made.add_deterministic(title, substitute([node], block.back)[0])
-
-        for place, bent in enumerate(block.terms.bent):
-            for number, (own, pair) in enumerate(zip(bent.predictors, derivatives(bent), strict=True)):
-                for kind, node in zip(("slope", "curvature", "value"), (*pair, own), strict=True):
-                    want(f"{kind} {number} of term {place}", node)
+        for bent in block.terms.bent:
+            for own, pair in zip(bent.predictors, derivatives(bent), strict=True):
+                wanted += [*pair, own]
         if diagonal:
             known = effects(block.terms)
             if known is None:
                 raise ModelError("the diagonal of the precision of the block is not known.")
             slopes = gradient(total([bent.term for bent in read_terms(block.terms)]), block.terms.leaves)
-            for name, leaf, effect, slope in zip(names, block.terms.leaves, known, slopes, strict=True):
-                want(f"response of {name}", effect.curvature * leaf + slope)
-                want(f"unit of {name}", effect.unit)
-    seen = predict(made, wanted, flat, len(next(iter(flat.values()))), 0, with_data=True)
-    arrays = iter(seen[name] for name in wanted)
+            for leaf, effect, slope in zip(block.terms.leaves, known, slopes, strict=True):
+                wanted += [effect.curvature * leaf + slope, effect.unit]
+    arrays = iter(_at_draws(made, block, wanted, _thinned(model, draws)))
     reference = []
     for bent in block.terms.bent:
         pairs = [averaged(next(arrays), next(arrays), next(arrays)) for _ in bent.predictors]
@@ -229,6 +224,64 @@ def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any], diago
                 raise ModelError("draws have no finite slope.")
             found["responses"].append(response.tolist())
     return found
+
+
+def correlated(model: Model, chosen: Transported, draws: Mapping[str, Any]) -> Transported:
+    """What was chosen with the diagonal of the precision, and correlations of the elements that data tell most.
+
+    They are those of one of the draws, of which the width of the block is nearest to the average, and stay as they are.
+    Without a use for them what was chosen.
+
+    Raises
+    ------
+    ModelError
+        Where they are not finite.
+    """
+    flat, made = _thinned(model, draws), _copy(model)
+    with without_sources():
+        block, own = _approximated(made, chosen)
+        known = effects(block.terms, chosen["reference"])
+        assert known is not None
+        deviations = own.spread(constant(np.ones(own.point.static_shape)))
+        widths = [deviations, *(effect.curvature for effect in known)]
+    deviation, *curvatures = (array.reshape(len(array), -1) for array in _at_draws(made, block, widths, flat))
+    if not (np.isfinite(deviation).all() and (deviation > 0.0).all()):
+        raise ModelError("draws have no finite width.")
+    told = (np.concatenate(curvatures, axis=1) * deviation**2).mean(axis=0)
+    places = np.sort(np.argsort(-told, kind="stable")[:MOST_CORRELATED])
+    places = places[told[places] > LEAST_TOLD]
+    if len(places) < TOGETHER:
+        return chosen
+    logs = np.log(deviation)
+    middle = int(np.argmin(np.square(logs - logs.mean(axis=0)).sum(axis=1)))
+    made = _copy(model)
+    with without_sources():
+        block = _block(made, chosen["names"])
+        entries = precision(block.terms, chosen["reference"], places)
+        if entries is None:
+            return chosen
+    (found,) = _at_draws(made, block, [entries], {name: array[middle : middle + 1] for name, array in flat.items()})
+    if not np.isfinite(found).all():
+        raise ModelError("a draw has no finite precision.")
+    root = root_of_covariance(found[0], deviation[middle, places])
+    return {**chosen, "kind": CORRELATED.kind, "correlated": [places.tolist(), root.tolist()]}
+
+
+def _thinned(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
+    """Some of the draws of free variables."""
+    flat = {v.name: np.asarray(draws[v.name]) for v in model.free}
+    count = len(next(iter(flat.values())))
+    return {name: values[:: -(-count // DRAWS)] for name, values in flat.items()}
+
+
+def _at_draws(made: Model, block: _BlockTerms, nodes: Sequence[Node], flat: Mapping[str, Any]) -> list[Any]:
+    """Values of expressions over the placeholders of a block in draws, which a copy of the model may name as it likes."""
+    names = [f"{place} of a block" for place in range(len(nodes))]
+    with without_sources():
+        for name, node in zip(names, substitute(nodes, block.back), strict=True):
+            made.add_deterministic(name, node)
+    seen = predict(made, names, flat, len(next(iter(flat.values()))), 0, with_data=True)
+    return [seen[name] for name in names]
 
 
 def transport(model: Model, chosen: Transported) -> Model:
@@ -269,7 +322,7 @@ def _approximated(model: Model, chosen: Transported) -> tuple[_BlockTerms, Norma
     reference: Reference = chosen["reference"]
     block = _block(model, names)
     if "responses" in chosen:
-        own = diagonal_approximation(block.terms, reference, chosen["responses"])
+        own = diagonal_approximation(block.terms, reference, chosen["responses"], chosen.get("correlated"))
     else:
         own = approximation(block.terms, reference)
     if own is None:
@@ -304,4 +357,4 @@ def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Tr
     return {**chosen, **form} if own.joined >= TOGETHER or size >= ALONE else None
 
 
-__all__ = ["operations", "referred", "suited", "transport", "transportable"]
+__all__ = ["correlated", "operations", "referred", "suited", "transport", "transportable"]

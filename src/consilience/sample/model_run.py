@@ -57,6 +57,7 @@ TROUBLED: Final = (*FAILED, "converged_with_divergences")
 # that a chain would have yet to make otherwise; and how many times as many as there are, where draws have failed.
 EVALUATIONS: Final = 6000
 COMPILATION: Final = 1.5
+DEAR: Final = 5.0  # seconds in these coordinates, from which on correlations beside a diagonal are worth it
 TRANSITIONS: Final = 500
 FURTHER: Final = 40
 # How many times as long an operation takes beside a sparse factor: 4.3e6 of them 2.5 ms, 1.5e5 without it 43 us.
@@ -238,7 +239,7 @@ class ModelRun(Run):
 
         `positions`: draws of all chains. `of`, `length`: as of `in_other_coordinates`.
         """
-        from consilience.model.transport import operations, suited
+        from consilience.model.transport import correlated, operations, suited
 
         now = self.plan.coordinates
         if now != ChainCoordinates():
@@ -257,7 +258,10 @@ class ModelRun(Run):
             times = operations(rewritten(self.model, found)) / operations(known)
             times *= SPARSE if chosen["sparse"] else 1.0
             after = seconds(None if work is None else times * work, dimension)
-            if COMPILATION + EVALUATIONS * self.chains * after < saved:
+            spent = EVALUATIONS * self.chains * after
+            if COMPILATION + spent < saved:
+                if diagonal and spent > DEAR:
+                    found = replace(found, transported=correlated(known, chosen, values))
                 return found
         return None
 
