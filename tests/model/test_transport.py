@@ -16,7 +16,7 @@ from consilience.diagnostics import mcse_mean
 from consilience.errors import ModelError
 from consilience.events import DrawsMade, Restarted
 from consilience.model import model_density
-from consilience.model.transport import suited, transport, transportable
+from consilience.model.transport import correlated, referred, suited, transport, transportable
 from tests.cutting import stopping
 
 Build = Callable[[np.random.Generator], None]
@@ -65,6 +65,59 @@ def counts_and_measurements(rng: np.random.Generator) -> None:
     pm.NegativeBinomial("y", mu=pt.exp(x), alpha=pm.Gamma("alpha", 2, 1), observed=rng.poisson(1.0, 30))
 
 
+def classified_by_weights(rng: np.random.Generator) -> None:
+    K = np.exp(-0.1 * np.subtract.outer(np.arange(24), np.arange(24)) ** 2) + 1e-3 * np.eye(24)
+    v, s = pm.Normal("v", shape=24), pm.HalfNormal("scale")
+    pm.Bernoulli("y", logit_p=s * (np.linalg.cholesky(K) @ v), observed=rng.integers(0, 2, 24))
+
+
+def hilbert_space(rng: np.random.Generator) -> None:
+    X, eta = rng.uniform(-1, 1, (60, 2)), pm.HalfNormal("eta")
+    gp = pm.gp.HSGP(m=[6, 6], c=1.5, cov_func=eta**2 * pm.gp.cov.Matern52(2, ls=pm.InverseGamma("ls", 3, 1)))
+    pm.Normal("y", gp.prior("f", X=X), pm.HalfNormal("noise"), observed=rng.normal(size=60))
+
+
+def centred_hilbert_space(rng: np.random.Generator) -> None:
+    X, ls = rng.uniform(-1, 1, (60, 1)), pm.InverseGamma("ls", 3, 1)
+    gp = pm.gp.HSGP(m=[30], c=1.5, parametrization="centered", cov_func=pm.gp.cov.Matern52(1, ls=ls))
+    f = pm.Normal("level") + pm.HalfNormal("eta") * gp.prior("f", X=X)
+    pm.Binomial("y", n=7, logit_p=f, observed=rng.integers(0, 8, 60))
+
+
+def two_smooth_terms(rng: np.random.Generator) -> None:
+    basis = [np.maximum(0.0, rng.uniform(-1, 1, (50, 24))) for _ in range(2)]
+    f = [b @ (pm.HalfNormal(f"s{i}") * pm.Normal(f"x{i}", shape=24)) for i, b in enumerate(basis)]
+    pm.StudentT("y", 4, pm.Normal("level") + f[0] + f[1], pm.HalfNormal("noise"), observed=rng.normal(size=50))
+
+
+def random_features(rng: np.random.Generator) -> None:
+    frequencies, X = rng.normal(size=(2, 40)), pm.Data("X", rng.uniform(size=(30, 2)))
+    basis = pt.cos(X @ (frequencies / pm.InverseGamma("ls", 3, 1))) * pm.HalfNormal("eta")
+    pm.NegativeBinomial("y", pt.exp(basis @ pm.Normal("w", shape=40)), pm.Gamma("a", 2, 1), observed=[1] * 30)
+
+
+def regression_of_two_answers(rng: np.random.Generator) -> None:
+    beta = pm.Normal("beta", 0, pm.HalfNormal("tau"), shape=(20, 2))
+    noisy = np.ma.masked_array(rng.normal(size=(40, 2)), rng.uniform(size=(40, 2)) < 0.2)
+    pm.Normal("y", rng.normal(size=(40, 20)) @ beta, pm.HalfNormal("sigma", shape=2), observed=noisy)
+
+
+def columns_of_nothing(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(25, 30))
+    X[:, :5], X[:, 5:8], X[:4] = 0.0, 1.0, 0.0
+    pm.Normal("y", X @ (pm.HalfNormal("s") * pm.Normal("x", shape=30)), tau=pm.Gamma("t", 2, 1), observed=X[:, -1])
+
+
+# Of which the diagonal of the precision stands for a factor, and the elements whose correlations are known besides.
+DIAGONAL: Any = [
+    hilbert_space,
+    centred_hilbert_space,
+    two_smooth_terms,
+    *(
+        pytest.param(own, marks=pytest.mark.slow)
+        for own in (random_features, regression_of_two_answers, columns_of_nothing, classified_by_weights)
+    ),
+]
 MODELS: Any = [
     volatility,
     classified,
@@ -89,12 +142,8 @@ def prior_draws(model: pm.Model) -> dict[str, Any]:
     return density.expand(positions, False)
 
 
-@pytest.mark.parametrize("build", MODELS, ids=lambda build: build.__name__)
-def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
+def obeys_the_law(model: pm.Model, chosen: Any) -> None:
     """Of the density of x at the map of (z, others): log |dx/dz| more, from the map of unit vectors."""
-    model = built(build)
-    chosen = suited(model, prior_draws(model))
-    assert chosen is not None
     old, new = model_density(model), model_density(transport(model, chosen))
     names = chosen["names"]
     place = next(s.slice for s in new.layout.stretches if s.variable.name == f"{names[0]}_raw")
@@ -112,6 +161,76 @@ def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
         moved = step * np.eye(new.dimension)[i]
         slope = (new(at + moved)[0] - new(at - moved)[0]) / (2 * step)
         assert new(at)[1][i] == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("build", MODELS, ids=lambda build: build.__name__)
+def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
+    model = built(build)
+    chosen = suited(model, prior_draws(model))
+    assert chosen is not None
+    obeys_the_law(model, chosen)
+
+
+@pytest.mark.parametrize("build", DIAGONAL, ids=lambda build: build.__name__)
+def test_densities_differ_by_the_volume_of_a_diagonal_map(build: Build) -> None:
+    """Also with correlations of some elements besides, and where references are wrong: they are exact all the same."""
+    model = built(build)
+    draws = prior_draws(model)
+    chosen = suited(model, draws, diagonal=True)
+    assert chosen is not None
+    obeys_the_law(model, chosen)
+    more = correlated(model, chosen, draws)
+    obeys_the_law(model, more)
+    wrong = {**more, "responses": [(3.0 * np.asarray(own) + 1.0).tolist() for own in more["responses"]]}
+    obeys_the_law(model, wrong)
+
+
+@pytest.mark.parametrize("build", [one for one in DIAGONAL if one is not two_smooth_terms], ids=lambda b: b.__name__)
+def test_the_diagonal_is_that_of_the_precision(build: Build) -> None:
+    """Of one draw: the widths that unit vectors have there are those of second derivatives of the plain density."""
+    model = built(build)
+    old = model_density(model)
+    position = np.random.default_rng(2).normal(0.0, 0.3, old.dimension)
+    draw = old.expand(position[None], False)
+    chosen = referred(model, transportable(model, diagonal=True), draw, diagonal=True)
+    new = model_density(transport(model, chosen))
+    (name,) = chosen["names"]
+    raw = next(s for s in new.layout.stretches if s.variable.name == f"{name}_raw")
+    others = {s.variable.name: draw[s.variable.name] for s in new.layout.stretches if s is not raw}
+    at = new.unconstrained({**others, raw.variable.name: np.zeros((1, *raw.shape))})
+    rows = np.concatenate([at, at + np.eye(new.dimension)[raw.slice]])
+    x = new.expand(rows, [name])[name].reshape(len(rows), -1)
+    place = next(s.slice for s in old.layout.stretches if s.variable.name == name)
+    steps = 1e-5 * np.eye(old.dimension)[place]
+    slopes = [(old(position + step)[1] - old(position - step)[1])[place] for step in steps]
+    np.testing.assert_allclose(np.diag(x[1:] - x[0]), (-np.diag(slopes) / 2e-5) ** -0.5, rtol=1e-5)
+
+
+def test_data_and_scales_of_which_the_diagonal_tells_nothing() -> None:
+    """Loops and matrices of unknown numbers have no known entries, and one variable alone has nothing to follow."""
+    with pm.Model() as loop:
+        x = pm.Normal("x", shape=30)
+        path = pm.scan(lambda v, before: 0.5 * before + v, sequences=[x], outputs_info=[pt.constant(0.0)])[0]
+        pm.Normal("y", pm.HalfNormal("s") * path, 1.0, observed=np.zeros(30))
+    assert suited(loop, prior_draws(loop), diagonal=True) is None
+    with pm.Model() as walk:
+        x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=50)
+        pm.Normal("y", x, 1.0, observed=np.zeros(50))
+    assert transportable(walk, diagonal=True) == ()
+    with pm.Model() as small:
+        X = np.random.default_rng(1).normal(size=(9, 19))
+        pm.Normal("y", X @ (pm.HalfNormal("s") * pm.Normal("x", shape=19)), 1.0, observed=X[:, 0])
+    assert transportable(small, diagonal=True) == ()
+    with pm.Model() as lone:
+        pm.Normal("x", 0.0, pm.HalfNormal("s"), shape=1)
+    assert transportable(lone, diagonal=True) == ()
+
+
+def test_draws_without_finite_slopes_are_no_reference() -> None:
+    model = built(hilbert_space)
+    draws = prior_draws(model)
+    draws["noise"][3] = 0.0
+    assert suited(model, draws, diagonal=True) is None
 
 
 def test_what_is_a_block() -> None:

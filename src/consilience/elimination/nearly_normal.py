@@ -25,12 +25,13 @@ from consilience.elimination.gaussian_integral import (
     precision_among,
 )
 from consilience.elimination.polynomial import degrees, linear_parts, number_of
-from consilience.elimination.squared_products import MOVING, transposed_product
+from consilience.elimination.transposed_products import MOVING, transposed_product
 from consilience.ir import Input, Node, constant, substitute, tensor_input, topological
 from consilience.ops import Elementwise
+from consilience.ops.elementwise import apply, cast
 from consilience.ops.index import getitem, index_set
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import reshape
+from consilience.ops.shape import Iota, expand_dims, reshape
 from consilience.record import Record, replace
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
@@ -188,8 +189,12 @@ def _is_apart(bent: Bent) -> bool:
 
 
 def _irregular(node: Node) -> Node:
-    """Numbers of which sums with the signs of a matrix are not zero by symmetry."""
-    return constant(np.random.default_rng(0).uniform(0.5, 1.5, node.static_shape))
+    """Positive numbers, of which sums with the signs of a matrix are not zero by symmetry."""
+    turns: Node = constant(0.0)
+    for axis, length in enumerate(node.static_shape):
+        counted = cast(Node(Iota(length)), "float64")
+        turns = turns + (2.3 + axis) * expand_dims(counted, tuple(i for i in range(node.ndim) if i != axis))
+    return 1.0 + 0.5 * apply("sin", turns)
 
 
 def diagonal_approximation(
@@ -211,8 +216,12 @@ def diagonal_approximation(
         found.append(constant(np.asarray(response, float)) * effect.unit * leaf)
         found.append(-0.5 * effect.curvature * leaf * leaf)
     own = conditional(found, terms.leaves)
-    if own is None or correlated is None:
-        return own if own is None else replace(own, form=DIAGONAL)
+    if own is None:
+        return None
+    if not is_separable([*terms.quadratic, *(bent.term for bent in terms.bent)], terms.leaves):
+        own = replace(own, form=DIAGONAL, joined=sum(int(np.prod(leaf.static_shape)) for leaf in terms.leaves))
+    if correlated is None:
+        return own
     places, root = constant(np.asarray(correlated[0], np.int64)), np.asarray(correlated[1], float)
     shape, deviations = own.point.static_shape, own.spread
 

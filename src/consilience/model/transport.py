@@ -352,8 +352,6 @@ def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Tr
         return None
     size = sum(_size(model.named[name]) for name in names)
     form = {"kind": own.form.kind, "sparse": own.form.sparse, "sums": own.form.sums}
-    if diagonal:
-        return {**chosen, **form}
     return {**chosen, **form} if own.joined >= TOGETHER or size >= ALONE else None
 
 

@@ -244,10 +244,16 @@ class ModelRun(Run):
         now = self.plan.coordinates
         if now != ChainCoordinates():
             return None
-        known, values = self._as_moved(positions)
         work, dimension = self.density.work, positions.shape[1]
         ahead = FURTHER * len(positions) if of == "all" else TRANSITIONS * self.chains
         saved = ahead * length * seconds(work, dimension)
+
+        def spent(times: float) -> float:
+            return EVALUATIONS * self.chains * seconds(None if work is None else times * work, dimension)
+
+        if COMPILATION + spent(1.0) >= saved:  # nothing is cheaper than what there is: not worth a look
+            return None
+        known, values = self._as_moved(positions)
         for diagonal in (False, True):
             chosen = suited(known, values, diagonal)
             # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
@@ -257,10 +263,8 @@ class ModelRun(Run):
             found = replace(now, transported=chosen)
             times = operations(rewritten(self.model, found)) / operations(known)
             times *= SPARSE if chosen["sparse"] else 1.0
-            after = seconds(None if work is None else times * work, dimension)
-            spent = EVALUATIONS * self.chains * after
-            if COMPILATION + spent < saved:
-                if diagonal and spent > DEAR:
+            if COMPILATION + spent(times) < saved:
+                if diagonal and spent(times) > DEAR:
                     found = replace(found, transported=correlated(known, chosen, values))
                 return found
         return None

@@ -41,7 +41,7 @@ def transposed_product(output: Node, leaf: Node, weights: Node, power: int = 1) 
 
     >>> import numpy as np
     >>> import consilience.tensor as pt
-    >>> from consilience.elimination.squared_products import transposed_product
+    >>> from consilience.elimination.transposed_products import transposed_product
     >>> x = pt.constant([1.0, 2.0])
     >>> transposed_product(np.array([[1.0, 2.0], [0.0, 3.0]]) @ x, x, pt.constant([1.0, 1.0]), 2).eval()
     array([ 1., 13.])
