@@ -549,7 +549,8 @@ class _Draft:
         """Independent numbers that a matrix, an index or a sum makes values of a process of, which data read."""
         n = int(self.rng.integers(1, 6)) if self.often(0.5) else int(self.rng.integers(20, 30))
         shape: tuple[int, ...] = (n, 2) if self.often(0.15) else (n,)
-        scales = f"({self.number_above_0()} * {self.array(self.rng.uniform(0.1, 2, shape), False)})"
+        each = self.array(self.rng.uniform(0.1, 2, (n, *(1 for _ in shape[1:]))), False)
+        scales = f"({self.number_above_0()} * {each})"
         centred = self.often(0.3)
         prior = self.one(f"0.0, {scales if centred else 1.0}", f"{self.number()}, {self.number_above_0()}")
         self.add(f'{name} = pm.Normal("{name}", {prior}, shape={shape})', False)
@@ -562,12 +563,12 @@ class _Draft:
             case 0 if len(shape) == 1:
                 view = f"({A} * {scales}) @ {name}"
             case 1:
-                view = f"{view}[{self.array(self.rng.integers(0, n, rows))}]"
+                view = f"({view})[{self.array(self.rng.integers(0, n, rows))}]"
             case 2:
                 view = f"pt.cumsum({view}, axis=0)[:{rows}]"
                 rows = min(rows, n)
             case 3 if len(shape) == 1:
-                view = f"{view} @ {A}.T"
+                view = f"({view}) @ {A}.T"
             case _:
                 view = f"{A} @ ({view})"
         view = f"({view})[:, 0] + ({view})[:, 1]" if len(shape) > 1 else view
@@ -591,7 +592,8 @@ class _Draft:
                 case "Student":
                     self.data(f"pm.StudentT(NAME, 4, f{name}, {self.number_above_0()})", some)
                 case "Negative":
-                    self.data(f"pm.NegativeBinomial(NAME, pt.exp(0.3 * f{name}), alpha={self.number_above_0()})", counts)
+                    alpha = self.number_above_0()
+                    self.data(f"pm.NegativeBinomial(NAME, pt.exp(0.3 * f{name}), alpha={alpha})", counts)
                 case "Mv":
                     self.data(f"pm.MvNormal(NAME, f{name}, cov={self.number_above_0()} * np.eye({rows}))", some)
                 case "potential":

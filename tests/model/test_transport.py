@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,12 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.diagnostics import mcse_mean
-from consilience.errors import ModelError
+from consilience.errors import ImputationWarning, ModelError
 from consilience.events import DrawsMade, Restarted
 from consilience.model import model_density
 from consilience.model.transport import correlated, referred, suited, transport, transportable
 from tests.cutting import stopping
+from tests.elimination.law import compare_coordinates
 
 Build = Callable[[np.random.Generator], None]
 
@@ -131,7 +134,8 @@ MODELS: Any = [
 
 
 def built(build: Build) -> pm.Model:
-    with pm.Model() as model:
+    with pm.Model() as model, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImputationWarning)
         build(np.random.default_rng(5))
     return model
 
@@ -142,33 +146,13 @@ def prior_draws(model: pm.Model) -> dict[str, Any]:
     return density.expand(positions, False)
 
 
-def obeys_the_law(model: pm.Model, chosen: Any) -> None:
-    """Of the density of x at the map of (z, others): log |dx/dz| more, from the map of unit vectors."""
-    old, new = model_density(model), model_density(transport(model, chosen))
-    names = chosen["names"]
-    place = next(s.slice for s in new.layout.stretches if s.variable.name == f"{names[0]}_raw")
-    z = range(place.start, place.stop)
-    at = np.random.default_rng(3).normal(0.0, 0.4, new.dimension)
-    rows = np.concatenate([at[None], at + np.eye(new.dimension)[list(z)]])
-    values = {**new.expand(rows, False), **new.expand(rows, list(names))}
-    x = np.concatenate([values[name].reshape(len(rows), -1) for name in names], 1)
-    sign, volume = np.linalg.slogdet(x[1:] - x[0])
-    assert sign != 0.0
-    there = old.unconstrained({v.name: values[v.name][:1] for v in model.free})[0]
-    assert new(at)[0] == pytest.approx(old(there)[0] + volume, abs=1e-6 * (1.0 + abs(old(there)[0])))
-    step = 1e-5
-    for i in (0, new.dimension // 2, new.dimension - 1):
-        moved = step * np.eye(new.dimension)[i]
-        slope = (new(at + moved)[0] - new(at - moved)[0]) / (2 * step)
-        assert new(at)[1][i] == pytest.approx(slope, rel=1e-4, abs=1e-4)
-
-
 @pytest.mark.parametrize("build", MODELS, ids=lambda build: build.__name__)
 def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
+    """The law of coordinates, for a factor of the precision."""
     model = built(build)
     chosen = suited(model, prior_draws(model))
     assert chosen is not None
-    obeys_the_law(model, chosen)
+    compare_coordinates(model, chosen)
 
 
 @pytest.mark.parametrize("build", DIAGONAL, ids=lambda build: build.__name__)
@@ -178,11 +162,11 @@ def test_densities_differ_by_the_volume_of_a_diagonal_map(build: Build) -> None:
     draws = prior_draws(model)
     chosen = suited(model, draws, diagonal=True)
     assert chosen is not None
-    obeys_the_law(model, chosen)
+    compare_coordinates(model, chosen)
     more = correlated(model, chosen, draws)
-    obeys_the_law(model, more)
+    compare_coordinates(model, more)
     wrong = {**more, "responses": [(3.0 * np.asarray(own) + 1.0).tolist() for own in more["responses"]]}
-    obeys_the_law(model, wrong)
+    compare_coordinates(model, wrong)
 
 
 @pytest.mark.parametrize("build", [one for one in DIAGONAL if one is not two_smooth_terms], ids=lambda b: b.__name__)
@@ -300,6 +284,55 @@ def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
         assert abs(draws.mean() - (posterior * own).sum()) < 5 * mcse_mean(draws)
 
 
+def map_of_places() -> pm.Model:
+    """A process over a plane of 100 functions, of which 60 places with normal noise tell."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (60, 2))
+    with pm.Model(coords={"place": range(60), "wave": range(100)}) as model:
+        ls, eta = pm.InverseGamma("ls", 3, 1), pm.HalfNormal("eta", 2)
+        gp = pm.gp.HSGP(m=[10, 10], c=1.5, cov_func=eta**2 * pm.gp.cov.Matern52(2, ls=ls))
+        f = gp.prior("f", X=X, dims="place", hsgp_coeffs_dims="wave")
+        y = np.sin(4 * X[:, 0]) * np.cos(3 * X[:, 1]) + 0.3 * rng.normal(size=60)
+        pm.Normal("y", f, pm.HalfNormal("noise"), observed=y, dims="place")
+    return model
+
+
+@pytest.fixture
+def taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prices at which small models take coordinates as large ones do."""
+    model_run = importlib.import_module("consilience.sample.model_run")  # `consilience.sample` is a function, too
+    monkeypatch.setattr(model_run, "COMPILATION", -1e9)
+    monkeypatch.setattr(model_run, "DEAR", 0.0)
+    monkeypatch.setattr(importlib.import_module("consilience.run.remedies.coordinates"), "LONG", 0)
+
+
+@pytest.mark.usefixtures("taken_at_once")
+def test_maps_go_on_by_the_diagonal_of_the_precision() -> None:
+    """Draws have the means of a plain run, in fewer gradients; names and dims are those of the model."""
+    model = map_of_places()
+    settings: dict[str, Any] = {"model": model, "random_seed": 1, "progressbar": False}
+    found = pm.sample(**settings)
+    kind = "normal, by the diagonal of the precision and correlations at a reference"
+    assert found.status == "converged"
+    assert json.loads(found.posterior.attrs["transported"]) == {"f_hsgp_coeffs": kind}
+    assert found.posterior["f_hsgp_coeffs"].dims == ("chain", "draw", "wave")
+    assert found.posterior["f"].dims == ("chain", "draw", "place")
+    plain = pm.sample(**settings, remedies=("steps", "metric"))
+    assert found.posterior.attrs["gradients"] < plain.posterior.attrs["gradients"]
+    for name in ("ls", "eta", "noise", "f"):
+        one, other = (result.posterior[name].values for result in (found, plain))
+        error = np.hypot(mcse_mean(one), mcse_mean(other))
+        assert (np.abs(one.mean((0, 1)) - other.mean((0, 1))) < 5 * error).all(), name
+    assert pm.compute_log_likelihood(found, model=model).log_likelihood["y"].shape == (*found.posterior["ls"].shape, 60)
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
+@pytest.mark.usefixtures("taken_at_once")
+@pytest.mark.slow
+def test_a_run_that_was_cut_off_goes_on_by_the_diagonal_of_the_precision(tmp_path: Path) -> None:
+    goes_on_when_cut_off(map_of_places, 1000, Restarted, 8, tmp_path)
+
+
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("ess", "cut", "further"), [(1000, Restarted, 8), pytest.param(3000, DrawsMade, 10**6, marks=pytest.mark.slow)]
@@ -308,17 +341,21 @@ def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(
     ess: float, cut: type, further: int, tmp_path: Path
 ) -> None:
     """Also where it leaves these coordinates later, and learns steps from the draws before the cut and after it."""
+    goes_on_when_cut_off(few_counts, ess, cut, further, tmp_path)
+
+
+def goes_on_when_cut_off(model: Callable[[], pm.Model], ess: float, cut: type, further: int, tmp_path: Path) -> None:
+    """A run has the same draws and the same record when it is cut off, once or ever again."""
     # Long enough not to be over before it is cut off.
     settings: dict[str, Any] = {"random_seed": 1, "progressbar": False, "stop": pm.Stop(ess=ess)}
-    unbroken = pm.sample(model=few_counts(), cores=1, **settings)
-    tree = pm.sample(
-        model=few_counts(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, cut), **settings
-    )
+    unbroken = pm.sample(model=model(), cores=1, **settings)
+    tree = pm.sample(model=model(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, cut), **settings)
     attempts = 1
     while tree.status == "interrupted":
         attempts += further
-        tree = pm.resume(tmp_path / "run", few_counts(), callback=stopping(attempts), progressbar=False)
+        tree = pm.resume(tmp_path / "run", model(), callback=stopping(attempts), progressbar=False)
     assert attempts > 1
-    np.testing.assert_array_equal(tree.posterior["a"], unbroken.posterior["a"])
+    name = model().free_RVs[0].name
+    np.testing.assert_array_equal(tree.posterior[name], unbroken.posterior[name])
     for name in ("status", "gradients", "restarts", "transported"):
         assert tree.posterior.attrs[name] == unbroken.posterior.attrs[name], name

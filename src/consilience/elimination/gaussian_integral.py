@@ -90,20 +90,21 @@ def listed(variables: Sequence[NamedVariable]) -> str:
     return " and ".join(f"`{v.name}`" for v in variables)
 
 
-def _size(leaf: Node) -> int:
+def size_of(leaf: Node) -> int:
+    """Elements of a variable of a known shape."""
     return math.prod(n for n in leaf.static_shape if isinstance(n, int))
 
 
 def parted(whole: Node, leaves: Sequence[Node]) -> list[Node]:
     """A vector of the elements of all leaves as one value of the shape of each."""
-    starts = np.cumsum([0, *(_size(leaf) for leaf in leaves)])
+    starts = np.cumsum([0, *(size_of(leaf) for leaf in leaves)])
     return [_part(whole, int(start), leaf) for start, leaf in zip(starts, leaves, strict=False)]
 
 
 def _part(whole: Node, start: int, leaf: Node) -> Node:
     if whole.static_shape == leaf.static_shape and start == 0:
         return cast(whole, leaf.dtype)
-    part = whole[start : start + _size(leaf)]
+    part = whole[start : start + size_of(leaf)]
     return cast(reshape(part, leaf.static_shape), leaf.dtype)
 
 
@@ -122,12 +123,12 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], shaped: bool = Fal
     if shaped:
         (point,) = leaves
     else:
-        point = tensor_input("float64", (sum(_size(leaf) for leaf in leaves),))
+        point = tensor_input("float64", (sum(size_of(leaf) for leaf in leaves),))
         parts: dict[Node, Node] = {}
         start = 0
         for leaf in leaves:
             parts[leaf] = _part(point, start, leaf)
-            start += _size(leaf)
+            start += size_of(leaf)
         terms = substitute(terms, parts)
     (value,) = simplify([total(terms)], keep=[point])
     slope = gradient(value, point)
@@ -228,7 +229,7 @@ def normal_integral(
     # The value is flat at the mean.
     flat = Node(StopGradient(), own.mean) if own.form.sparse else own.mean
     (highest,) = substitute([own.value], {own.point: flat})
-    value = highest + own.volume + _size(own.point) * math.log(2 * math.pi) / 2
+    value = highest + own.volume + size_of(own.point) * math.log(2 * math.pi) / 2
 
     def drawn(place: int, key: Node) -> Node:
         noise = draw("random_normal", key, own.point.static_shape)
@@ -395,4 +396,5 @@ __all__ = [
     "normal_integral",
     "parted",
     "precision_among",
+    "size_of",
 ]

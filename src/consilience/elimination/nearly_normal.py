@@ -3,7 +3,7 @@
 Mean and precision are those of an approximation, in which what is not quadratic in the variables is a normal density of
 what it reads of them (linear predictors), with a slope and a curvature that stay as they are. The coordinates serve
 whatever the approximation is worth: `volume` is the exact logarithm of what a step of z moves. Where a factor costs too
-much, the diagonal of the precision stands for it, and the mean is a step by it from where the predictors were on average.
+much, the diagonal of the precision stands for it, and the mean is a step by it from where predictors were on average.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.elimination import acts
-from consilience.elimination.addends import total
+from consilience.elimination.addends import addends, total
 from consilience.elimination.gaussian_integral import (
     CORRELATED,
     DIAGONAL,
@@ -23,6 +23,7 @@ from consilience.elimination.gaussian_integral import (
     conditional,
     is_separable,
     precision_among,
+    size_of,
 )
 from consilience.elimination.polynomial import degrees, linear_parts, number_of
 from consilience.elimination.transposed_products import MOVING, transposed_product
@@ -185,7 +186,8 @@ def _is_unknown(node: Node) -> bool:
 def _is_apart(bent: Bent) -> bool:
     """Whether elements of predictors act on the term each alone."""
     inputs = [tensor_input(node.dtype, node.static_shape) for node in bent.predictors]
-    return is_separable(substitute([bent.term], dict(zip(bent.predictors, inputs, strict=True))), inputs)
+    (written,) = substitute([bent.term], dict(zip(bent.predictors, inputs, strict=True)))
+    return is_separable(addends(written), inputs)
 
 
 def _irregular(node: Node) -> Node:
@@ -219,7 +221,7 @@ def diagonal_approximation(
     if own is None:
         return None
     if not is_separable([*terms.quadratic, *(bent.term for bent in terms.bent)], terms.leaves):
-        own = replace(own, form=DIAGONAL, joined=sum(int(np.prod(leaf.static_shape)) for leaf in terms.leaves))
+        own = replace(own, form=DIAGONAL, joined=sum(size_of(leaf) for leaf in terms.leaves))
     if correlated is None:
         return own
     places, root = constant(np.asarray(correlated[0], np.int64)), np.asarray(correlated[1], float)

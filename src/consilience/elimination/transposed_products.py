@@ -1,12 +1,13 @@
-"""Products of a vector with the squared entries of a matrix B, which is known by an expression that is linear in a leaf.
+"""Products of a vector with the entries of a matrix B, or their squares; an expression linear in a leaf is the matrix.
 
-With weights w they are the sums of w_i B_ij^2 over i, the diagonal of B' W B, for the cost of one product. Exact where each
-entry of B is a product of factors, as in a matrix times scales; of entries that are sums of such the squares are added.
+With weights w and squares they are the sums of w_i B_ij^2 over i, the diagonal of B' W B, for the cost of one product.
+Exact where each entry of B is a product, as in a matrix times scales; of entries that are sums the squares are added.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -21,7 +22,16 @@ from consilience.ops.index import Index, IndexUpdate
 from consilience.ops.linalg import MatMul
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import Cumulative, Reduce, reduce
-from consilience.ops.shape import BroadcastTo, Concatenate, ExpandDims, Reshape, Squeeze, Transpose, broadcast_to, reshape
+from consilience.ops.shape import (
+    BroadcastTo,
+    Concatenate,
+    ExpandDims,
+    Reshape,
+    Squeeze,
+    Transpose,
+    broadcast_to,
+    reshape,
+)
 from consilience.ops.sparse.products import SparseProduct, TransposedSparseProduct
 from consilience.transforms.gradient import gradient
 
@@ -51,7 +61,9 @@ def transposed_product(output: Node, leaf: Node, weights: Node, power: int = 1) 
     if not acts(slope, [start]):
         return constant(np.zeros(leaf.static_shape))
     rest, number = _apart(weights)
-    known: dict[Node, Scaled] = {start: (broadcast_to(constant(1.0) if rest is None else rest, output.static_shape), number)}
+    known: dict[Node, Scaled] = {
+        start: (broadcast_to(constant(1.0) if rest is None else rest, output.static_shape), number)
+    }
     for node in topological([slope], stop=known.__contains__):
         if node in known or known.keys().isdisjoint(node.inputs):
             continue
@@ -79,7 +91,7 @@ def _carried(node: Node, known: dict[Node, Scaled], power: int) -> Scaled | None
         case Elementwise(function="where") if inputs[0] not in known:
             return (apply("where", *moved), common) if len(own) == 2 else None
         case Elementwise(function="mul") if len(own) == 1:
-            others = functools.reduce(_product, (n for n in inputs if n is not own[0]))
+            others = functools.reduce(operator.mul, [n for n in inputs if n is not own[0]])
             return _times(arrays[own[0]], common, _to_the(others, power), node)
         case Elementwise(function="true_div") if own == [inputs[0]]:
             return _times(moved[0], common, apply("reciprocal", _to_the(inputs[1], power)), node)

@@ -18,7 +18,7 @@ from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of
 from consilience.elimination import acts
 from consilience.elimination.addends import total
-from consilience.elimination.gaussian_integral import CORRELATED, NormalGivenOthers, is_separable, parted
+from consilience.elimination.gaussian_integral import CORRELATED, NormalGivenOthers, is_separable, parted, size_of
 from consilience.elimination.nearly_normal import (
     MOST_PREDICTORS,
     Reference,
@@ -58,8 +58,8 @@ DRAWS: Final = 200  # of which averages are taken at most
 MOST_CORRELATED: Final = 256
 LEAST_TOLD: Final = 0.05
 
-# Names, and the reference: of each predictor of each term; where the precision is diagonal `responses` of each variable,
-# and what is `correlated` nevertheless.
+# Names, and the reference: of each predictor of each term; where the precision is diagonal `responses` of each
+# variable, and what is `correlated` nevertheless.
 Transported: TypeAlias = Mapping[str, Any]
 
 
@@ -275,7 +275,7 @@ def _thinned(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _at_draws(made: Model, block: _BlockTerms, nodes: Sequence[Node], flat: Mapping[str, Any]) -> list[Any]:
-    """Values of expressions over the placeholders of a block in draws, which a copy of the model may name as it likes."""
+    """Values of expressions over the placeholders of a block in draws, by deterministics of a copy of the model."""
     names = [f"{place} of a block" for place in range(len(nodes))]
     with without_sources():
         for name, node in zip(names, substitute(nodes, block.back), strict=True):
@@ -302,15 +302,11 @@ def transport(model: Model, chosen: Transported) -> Model:
         priors = [density(made.named[name], made.named[name]) for name in names]
         made.add_potential(
             _title(names),
-            total(priors) + volume + 0.5 * (reduce("sum", raw * raw) + _size(raw) * math.log(2.0 * math.pi)),
+            total(priors) + volume + 0.5 * (reduce("sum", raw * raw) + size_of(raw) * math.log(2.0 * math.pi)),
         )
         raws: dict[str, dict[str, Node]] = {name: {} for name in names}
         raws[names[0]] = {"_raw": raw}
         return written_by(made, dict(zip(names, values, strict=True)), raws)
-
-
-def _size(node: Node) -> int:
-    return math.prod(n for n in node.static_shape if isinstance(n, int))
 
 
 def _title(names: Sequence[str]) -> str:
@@ -327,6 +323,9 @@ def _approximated(model: Model, chosen: Transported) -> tuple[_BlockTerms, Norma
         own = approximation(block.terms, reference)
     if own is None:
         raise ModelError(f"the density of {' and '.join(f'`{name}`' for name in names)} has no curvature.")
+    follows = set(topological(substitute([own.mean, own.volume], block.back)))
+    if any(model.named[name] in follows for name in names):
+        raise ModelError(f"{' and '.join(f'`{name}`' for name in names)} would follow variables that depend on them.")
     return block, own
 
 
@@ -347,10 +346,10 @@ def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Tr
     try:
         chosen = referred(model, names, draws, diagonal)
         with without_sources():
-            block, own = _approximated(model, chosen)
+            _, own = _approximated(model, chosen)
     except ConsilienceError:
         return None
-    size = sum(_size(model.named[name]) for name in names)
+    size = sum(size_of(model.named[name]) for name in names)
     form = {"kind": own.form.kind, "sparse": own.form.sparse, "sums": own.form.sums}
     return {**chosen, **form} if own.joined >= TOGETHER or size >= ALONE else None
 
