@@ -64,14 +64,15 @@ class Program:
         return f"# seed {self.seed}\n{given}\nwith pm.Model() as model:\n{body}"
 
 
-def generated(seed: int) -> Program:
-    """The model of a seed."""
-    return _Draft(seed).program()
+def generated(seed: int, families: Sequence[str] = FAMILIES) -> Program:
+    """The model of a seed, with blocks of some families."""
+    return _Draft(seed, families).program()
 
 
 class _Draft:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, families: Sequence[str]) -> None:
         self.rng = np.random.default_rng([seed, 71])
+        self.families = families
         self.seed = seed
         self.lines: list[Line] = []
         self.arrays: dict[str, Array] = {}
@@ -124,7 +125,7 @@ class _Draft:
             prior = 'pm.Bernoulli("d", 0.4)' if self.discrete["d"] == 2 else 'pm.Categorical("d", [0.2, 0.3, 0.5])'
             self.add(f"d = {prior}", False)
         for _ in range(1 + int(self.rng.integers(0, 3))):
-            family = self.one(*FAMILIES)
+            family = self.one(*self.families)
             name = self.name("x")
             getattr(self, family)(name)
             self.kinds.setdefault(name, {"inverse": "positive"}.get(family, family))
@@ -543,6 +544,60 @@ class _Draft:
                     self.data(f"pm.Normal(NAME, ({view}) ** 2, 1.0)", some)
                 case _:
                     self.data(f"pm.Normal(NAME, {view}, tau={self.number_above_0()})", some)
+
+    def coefficients(self, name: str) -> None:
+        """Independent numbers that a matrix, an index or a sum makes values of a process of, which data read."""
+        n = int(self.rng.integers(1, 6)) if self.often(0.5) else int(self.rng.integers(20, 30))
+        shape: tuple[int, ...] = (n, 2) if self.often(0.15) else (n,)
+        each = self.array(self.rng.uniform(0.1, 2, (n, *(1 for _ in shape[1:]))), False)
+        scales = f"({self.number_above_0()} * {each})"
+        centred = self.often(0.3)
+        prior = self.one(f"0.0, {scales if centred else 1.0}", f"{self.number()}, {self.number_above_0()}")
+        self.add(f'{name} = pm.Normal("{name}", {prior}, shape={shape})', False)
+        view = self.one(f"{name} * {scales}", name, f"{name} * {self.number_above_0()}", f"{scales} * {name} + m")
+        view = name if centred else view
+        rows = int(self.rng.integers(1, 9))
+        A = self.array(self.rng.normal(size=(rows, n)) * (self.rng.uniform(size=n) < 0.9))
+        others = [f"f{other}" for other, family in self.kinds.items() if family == "coefficients"]
+        match self.rng.integers(8):
+            case 0 if len(shape) == 1:
+                view = f"({A} * {scales}) @ {name}"
+            case 1:
+                view = f"({view})[{self.array(self.rng.integers(0, n, rows))}]"
+            case 2:
+                view = f"pt.cumsum({view}, axis=0)[:{rows}]"
+                rows = min(rows, n)
+            case 3 if len(shape) == 1:
+                view = f"({view}) @ {A}.T"
+            case _:
+                view = f"{A} @ ({view})"
+        view = f"({view})[:, 0] + ({view})[:, 1]" if len(shape) > 1 else view
+        view = self.one(view, f"{self.number_above_0()} * ({view})", f"{self.number()} + {view}", f"-({view})")
+        if others and self.often(0.4):
+            view, rows = f"{view} + pt.mean({others[-1]})", rows
+        self.add(f"f{name} = {view}", False)
+        self.kinds[name] = "coefficients"
+        some, counts = self.rng.normal(size=rows), self.rng.integers(0, 4, rows)
+        for _ in self.terms():
+            match self.one("Normal", "Normal", "tau", "Poisson", "Binomial", "Student", "Negative", "Mv", "potential"):
+                case "Normal":
+                    self.data(f"pm.Normal(NAME, f{name}, {self.number_above_0()})", some)
+                case "tau":
+                    tau = f"{self.number_above_0()} * {self.array(self.rng.uniform(0.5, 2, rows))}"
+                    self.data(f"pm.Normal(NAME, f{name}, tau={tau})", some)
+                case "Poisson":
+                    self.data(f"pm.Poisson(NAME, pt.exp(0.3 * f{name}))", counts)
+                case "Binomial":
+                    self.data(f"pm.Binomial(NAME, n=4, logit_p=f{name} + {self.number()})", counts)
+                case "Student":
+                    self.data(f"pm.StudentT(NAME, 4, f{name}, {self.number_above_0()})", some)
+                case "Negative":
+                    alpha = self.number_above_0()
+                    self.data(f"pm.NegativeBinomial(NAME, pt.exp(0.3 * f{name}), alpha={alpha})", counts)
+                case "Mv":
+                    self.data(f"pm.MvNormal(NAME, f{name}, cov={self.number_above_0()} * np.eye({rows}))", some)
+                case "potential":
+                    self.potential(f"-0.5 * pt.sum((f{name} - {self.number()}) ** 2) / {self.number_above_0()}")
 
 
 __all__ = ["Line", "Program", "generated"]

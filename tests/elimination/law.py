@@ -19,8 +19,10 @@ from scipy.special import logsumexp
 
 import consilience as pm
 from consilience.errors import ModelError
+from consilience.model import model_density
 from consilience.model.integration import check
 from consilience.model.summation import without
+from consilience.model.transport import correlated, suited, transport
 from tests.elimination.generate import Program
 
 Array = npt.NDArray[Any]
@@ -369,6 +371,53 @@ def compare_doors(program: Program, names: Sequence[str], collapsed: pm.Model, d
             raise Wrong(f"with `{name}` summed out {value!r}, the sum over its values is {logsumexp(each)!r}")
 
 
+def compare_coordinates(model: pm.Model, chosen: Mapping[str, Any]) -> None:
+    """Of the density of x at the map of (z, others): log |dx/dz| more, from the map of unit vectors."""
+    old, new = model_density(model), model_density(transport(model, chosen))
+    names = chosen["names"]
+    place = next(s.slice for s in new.layout.stretches if s.variable.name == f"{names[0]}_raw")
+    z = range(place.start, place.stop)
+    at = np.random.default_rng(3).normal(0.0, 0.4, new.dimension)
+    rows = np.concatenate([at[None], at + np.eye(new.dimension)[list(z)]])
+    values = {**new.expand(rows, False), **new.expand(rows, list(names))}
+    x = np.concatenate([values[name].reshape(len(rows), -1) for name in names], 1)
+    sign, volume = np.linalg.slogdet(x[1:] - x[0])
+    if not sign:
+        raise Wrong("the map of coordinates is singular")
+    there = old.unconstrained({v.name: values[v.name][:1] for v in model.free})[0]
+    wanted, found = old(there)[0] + volume, new(at)[0]
+    if not abs(found - wanted) <= TOLERANCE * (1 + abs(wanted)):
+        raise Wrong(f"log density in other coordinates {found!r}, of the model and the volume {wanted!r}")
+    for i in (0, new.dimension // 2, new.dimension - 1):
+        moved = 1e-5 * np.eye(new.dimension)[i]
+        slope = (new(at + moved)[0] - new(at - moved)[0]) / 2e-5
+        if not abs(new(at)[1][i] - slope) <= 1e-4 * (1 + abs(slope)):
+            raise Wrong(f"slope {new(at)[1][i]!r} in other coordinates, by differences {slope!r}")
+
+
+def carried_along(program: Program) -> str:
+    """By which factors the blocks of a program get coordinates of their own, for the few draws of a reference.
+
+    Raises
+    ------
+    Wrong
+        Where the density in these is another.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = program.model()
+        own = model_density(model)
+        draws = own.expand(np.random.default_rng(program.seed).normal(0.0, 0.3, (12, own.dimension)), False)
+        kinds = []
+        for diagonal in (False, True):
+            chosen = suited(model, draws, diagonal)
+            if chosen is not None:
+                chosen = correlated(model, chosen, draws) if diagonal else chosen
+                compare_coordinates(model, chosen)
+                kinds.append(chosen["kind"])
+    return " and ".join(kinds) or "refused"
+
+
 def failure(program: Program, draws: bool) -> str | None:
     """What is wrong with a program's integral, in words; None if it is right or refused."""
     try:
@@ -388,4 +437,4 @@ def explained(program: Program, draws: bool) -> str:
     return f"{wrong}\n{program.text()}"
 
 
-__all__ = ["Wrong", "elimination", "explained", "failure"]
+__all__ = ["Wrong", "carried_along", "compare_coordinates", "elimination", "explained", "failure"]

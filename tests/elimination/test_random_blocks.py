@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.elimination.generate import generated
-from tests.elimination.law import elimination, explained, failure
+from tests.elimination.law import carried_along, elimination, explained, failure
 
 
 def check(seeds: range, every: int) -> None:
@@ -27,6 +27,38 @@ def test_random_blocks_are_integrated_exactly_or_refused() -> None:
 @pytest.mark.parametrize("first", range(0, 500, 25))
 def test_hundreds_of_random_blocks_are_integrated_exactly_or_refused(first: int) -> None:
     check(range(first, first + 25), 2)
+
+
+def check_coordinates(seeds: range) -> Counter[str]:
+    """The law of coordinates; blocks are large enough that have 2 elements."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        program = generated(seed, ("coefficients",))
+        try:
+            found[carried_along(program)] += 1
+        except Exception as error:
+            raise AssertionError(program.text()) from error
+    return found
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("consilience.model.transport.TOGETHER", 2)
+    monkeypatch.setattr("consilience.model.transport.ALONE", 2)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_random_coefficients_get_coordinates_of_the_same_posterior() -> None:
+    assert len(check_coordinates(range(4))) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("first", range(0, 200, 25))
+def test_hundreds_of_random_coefficients_get_coordinates_of_the_same_posterior(first: int) -> None:
+    found = check_coordinates(range(first, first + 25))
+    assert sum(count for kind, count in found.items() if "diagonal" in kind) >= 10
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,12 @@ import pytest
 import consilience as pm
 import consilience.tensor as pt
 from consilience.diagnostics import mcse_mean
-from consilience.errors import ModelError
+from consilience.errors import ImputationWarning, ModelError
 from consilience.events import DrawsMade, Restarted
 from consilience.model import model_density
-from consilience.model.transport import suited, transport, transportable
+from consilience.model.transport import correlated, referred, suited, transport, transportable
 from tests.cutting import stopping
+from tests.elimination.law import compare_coordinates
 
 Build = Callable[[np.random.Generator], None]
 
@@ -65,6 +68,59 @@ def counts_and_measurements(rng: np.random.Generator) -> None:
     pm.NegativeBinomial("y", mu=pt.exp(x), alpha=pm.Gamma("alpha", 2, 1), observed=rng.poisson(1.0, 30))
 
 
+def classified_by_weights(rng: np.random.Generator) -> None:
+    K = np.exp(-0.1 * np.subtract.outer(np.arange(24), np.arange(24)) ** 2) + 1e-3 * np.eye(24)
+    v, s = pm.Normal("v", shape=24), pm.HalfNormal("scale")
+    pm.Bernoulli("y", logit_p=s * (np.linalg.cholesky(K) @ v), observed=rng.integers(0, 2, 24))
+
+
+def hilbert_space(rng: np.random.Generator) -> None:
+    X, eta = rng.uniform(-1, 1, (60, 2)), pm.HalfNormal("eta")
+    gp = pm.gp.HSGP(m=[6, 6], c=1.5, cov_func=eta**2 * pm.gp.cov.Matern52(2, ls=pm.InverseGamma("ls", 3, 1)))
+    pm.Normal("y", gp.prior("f", X=X), pm.HalfNormal("noise"), observed=rng.normal(size=60))
+
+
+def centred_hilbert_space(rng: np.random.Generator) -> None:
+    X, ls = rng.uniform(-1, 1, (60, 1)), pm.InverseGamma("ls", 3, 1)
+    gp = pm.gp.HSGP(m=[30], c=1.5, parametrization="centered", cov_func=pm.gp.cov.Matern52(1, ls=ls))
+    f = pm.Normal("level") + pm.HalfNormal("eta") * gp.prior("f", X=X)
+    pm.Binomial("y", n=7, logit_p=f, observed=rng.integers(0, 8, 60))
+
+
+def two_smooth_terms(rng: np.random.Generator) -> None:
+    basis = [np.maximum(0.0, rng.uniform(-1, 1, (50, 24))) for _ in range(2)]
+    f = [b @ (pm.HalfNormal(f"s{i}") * pm.Normal(f"x{i}", shape=24)) for i, b in enumerate(basis)]
+    pm.StudentT("y", 4, pm.Normal("level") + f[0] + f[1], pm.HalfNormal("noise"), observed=rng.normal(size=50))
+
+
+def random_features(rng: np.random.Generator) -> None:
+    frequencies, X = rng.normal(size=(2, 40)), pm.Data("X", rng.uniform(size=(30, 2)))
+    basis = pt.cos(X @ (frequencies / pm.InverseGamma("ls", 3, 1))) * pm.HalfNormal("eta")
+    pm.NegativeBinomial("y", pt.exp(basis @ pm.Normal("w", shape=40)), pm.Gamma("a", 2, 1), observed=[1] * 30)
+
+
+def regression_of_two_answers(rng: np.random.Generator) -> None:
+    beta = pm.Normal("beta", 0, pm.HalfNormal("tau"), shape=(20, 2))
+    noisy = np.ma.masked_array(rng.normal(size=(40, 2)), rng.uniform(size=(40, 2)) < 0.2)
+    pm.Normal("y", rng.normal(size=(40, 20)) @ beta, pm.HalfNormal("sigma", shape=2), observed=noisy)
+
+
+def columns_of_nothing(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(25, 30))
+    X[:, :5], X[:, 5:8], X[:4] = 0.0, 1.0, 0.0
+    pm.Normal("y", X @ (pm.HalfNormal("s") * pm.Normal("x", shape=30)), tau=pm.Gamma("t", 2, 1), observed=X[:, -1])
+
+
+# Of which the diagonal of the precision stands for a factor, and the elements whose correlations are known besides.
+DIAGONAL: Any = [
+    hilbert_space,
+    centred_hilbert_space,
+    two_smooth_terms,
+    *(
+        pytest.param(own, marks=pytest.mark.slow)
+        for own in (random_features, regression_of_two_answers, columns_of_nothing, classified_by_weights)
+    ),
+]
 MODELS: Any = [
     volatility,
     classified,
@@ -78,7 +134,8 @@ MODELS: Any = [
 
 
 def built(build: Build) -> pm.Model:
-    with pm.Model() as model:
+    with pm.Model() as model, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImputationWarning)
         build(np.random.default_rng(5))
     return model
 
@@ -91,27 +148,73 @@ def prior_draws(model: pm.Model) -> dict[str, Any]:
 
 @pytest.mark.parametrize("build", MODELS, ids=lambda build: build.__name__)
 def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
-    """Of the density of x at the map of (z, others): log |dx/dz| more, from the map of unit vectors."""
+    """The law of coordinates, for a factor of the precision."""
     model = built(build)
     chosen = suited(model, prior_draws(model))
     assert chosen is not None
-    old, new = model_density(model), model_density(transport(model, chosen))
-    names = chosen["names"]
-    place = next(s.slice for s in new.layout.stretches if s.variable.name == f"{names[0]}_raw")
-    z = range(place.start, place.stop)
-    at = np.random.default_rng(3).normal(0.0, 0.4, new.dimension)
-    rows = np.concatenate([at[None], at + np.eye(new.dimension)[list(z)]])
-    values = {**new.expand(rows, False), **new.expand(rows, list(names))}
-    x = np.concatenate([values[name].reshape(len(rows), -1) for name in names], 1)
-    sign, volume = np.linalg.slogdet(x[1:] - x[0])
-    assert sign != 0.0
-    there = old.unconstrained({v.name: values[v.name][:1] for v in model.free})[0]
-    assert new(at)[0] == pytest.approx(old(there)[0] + volume, abs=1e-6 * (1.0 + abs(old(there)[0])))
-    step = 1e-5
-    for i in (0, new.dimension // 2, new.dimension - 1):
-        moved = step * np.eye(new.dimension)[i]
-        slope = (new(at + moved)[0] - new(at - moved)[0]) / (2 * step)
-        assert new(at)[1][i] == pytest.approx(slope, rel=1e-4, abs=1e-4)
+    compare_coordinates(model, chosen)
+
+
+@pytest.mark.parametrize("build", DIAGONAL, ids=lambda build: build.__name__)
+def test_densities_differ_by_the_volume_of_a_diagonal_map(build: Build) -> None:
+    """Also with correlations of some elements besides, and where references are wrong: they are exact all the same."""
+    model = built(build)
+    draws = prior_draws(model)
+    chosen = suited(model, draws, diagonal=True)
+    assert chosen is not None
+    compare_coordinates(model, chosen)
+    more = correlated(model, chosen, draws)
+    compare_coordinates(model, more)
+    wrong = {**more, "responses": [(3.0 * np.asarray(own) + 1.0).tolist() for own in more["responses"]]}
+    compare_coordinates(model, wrong)
+
+
+@pytest.mark.parametrize("build", [one for one in DIAGONAL if one is not two_smooth_terms], ids=lambda b: b.__name__)
+def test_the_diagonal_is_that_of_the_precision(build: Build) -> None:
+    """Of one draw: the widths that unit vectors have there are those of second derivatives of the plain density."""
+    model = built(build)
+    old = model_density(model)
+    position = np.random.default_rng(2).normal(0.0, 0.3, old.dimension)
+    draw = old.expand(position[None], False)
+    chosen = referred(model, transportable(model, diagonal=True), draw, diagonal=True)
+    new = model_density(transport(model, chosen))
+    (name,) = chosen["names"]
+    raw = next(s for s in new.layout.stretches if s.variable.name == f"{name}_raw")
+    others = {s.variable.name: draw[s.variable.name] for s in new.layout.stretches if s is not raw}
+    at = new.unconstrained({**others, raw.variable.name: np.zeros((1, *raw.shape))})
+    rows = np.concatenate([at, at + np.eye(new.dimension)[raw.slice]])
+    x = new.expand(rows, [name])[name].reshape(len(rows), -1)
+    place = next(s.slice for s in old.layout.stretches if s.variable.name == name)
+    steps = 1e-5 * np.eye(old.dimension)[place]
+    slopes = [(old(position + step)[1] - old(position - step)[1])[place] for step in steps]
+    np.testing.assert_allclose(np.diag(x[1:] - x[0]), (-np.diag(slopes) / 2e-5) ** -0.5, rtol=1e-5)
+
+
+def test_data_and_scales_of_which_the_diagonal_tells_nothing() -> None:
+    """Loops and matrices of unknown numbers have no known entries, and one variable alone has nothing to follow."""
+    with pm.Model() as loop:
+        x = pm.Normal("x", shape=30)
+        path = pm.scan(lambda v, before: 0.5 * before + v, sequences=[x], outputs_info=[pt.constant(0.0)])[0]
+        pm.Normal("y", pm.HalfNormal("s") * path, 1.0, observed=np.zeros(30))
+    assert suited(loop, prior_draws(loop), diagonal=True) is None
+    with pm.Model() as walk:
+        x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=50)
+        pm.Normal("y", x, 1.0, observed=np.zeros(50))
+    assert transportable(walk, diagonal=True) == ()
+    with pm.Model() as small:
+        X = np.random.default_rng(1).normal(size=(9, 19))
+        pm.Normal("y", X @ (pm.HalfNormal("s") * pm.Normal("x", shape=19)), 1.0, observed=X[:, 0])
+    assert transportable(small, diagonal=True) == ()
+    with pm.Model() as lone:
+        pm.Normal("x", 0.0, pm.HalfNormal("s"), shape=1)
+    assert transportable(lone, diagonal=True) == ()
+
+
+def test_draws_without_finite_slopes_are_no_reference() -> None:
+    model = built(hilbert_space)
+    draws = prior_draws(model)
+    draws["noise"][3] = 0.0
+    assert suited(model, draws, diagonal=True) is None
 
 
 def test_what_is_a_block() -> None:
@@ -181,6 +284,55 @@ def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
         assert abs(draws.mean() - (posterior * own).sum()) < 5 * mcse_mean(draws)
 
 
+def map_of_places() -> pm.Model:
+    """A process over a plane of 100 functions, of which 60 places with normal noise tell."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (60, 2))
+    with pm.Model(coords={"place": range(60), "wave": range(100)}) as model:
+        ls, eta = pm.InverseGamma("ls", 3, 1), pm.HalfNormal("eta", 2)
+        gp = pm.gp.HSGP(m=[10, 10], c=1.5, cov_func=eta**2 * pm.gp.cov.Matern52(2, ls=ls))
+        f = gp.prior("f", X=X, dims="place", hsgp_coeffs_dims="wave")
+        y = np.sin(4 * X[:, 0]) * np.cos(3 * X[:, 1]) + 0.3 * rng.normal(size=60)
+        pm.Normal("y", f, pm.HalfNormal("noise"), observed=y, dims="place")
+    return model
+
+
+@pytest.fixture
+def taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prices at which small models take coordinates as large ones do."""
+    model_run = importlib.import_module("consilience.sample.model_run")  # `consilience.sample` is a function, too
+    monkeypatch.setattr(model_run, "COMPILATION", -1e9)
+    monkeypatch.setattr(model_run, "DEAR", 0.0)
+    monkeypatch.setattr(importlib.import_module("consilience.run.remedies.coordinates"), "LONG", 0)
+
+
+@pytest.mark.usefixtures("taken_at_once")
+def test_maps_go_on_by_the_diagonal_of_the_precision() -> None:
+    """Draws have the means of a plain run, in fewer gradients; names and dims are those of the model."""
+    model = map_of_places()
+    settings: dict[str, Any] = {"model": model, "random_seed": 1, "progressbar": False}
+    found = pm.sample(**settings)
+    kind = "normal, by the diagonal of the precision and correlations at a reference"
+    assert found.status == "converged"
+    assert json.loads(found.posterior.attrs["transported"]) == {"f_hsgp_coeffs": kind}
+    assert found.posterior["f_hsgp_coeffs"].dims == ("chain", "draw", "wave")
+    assert found.posterior["f"].dims == ("chain", "draw", "place")
+    plain = pm.sample(**settings, remedies=("steps", "metric"))
+    assert found.posterior.attrs["gradients"] < plain.posterior.attrs["gradients"]
+    for name in ("ls", "eta", "noise", "f"):
+        one, other = (result.posterior[name].values for result in (found, plain))
+        error = np.hypot(mcse_mean(one), mcse_mean(other))
+        assert (np.abs(one.mean((0, 1)) - other.mean((0, 1))) < 5 * error).all(), name
+    assert pm.compute_log_likelihood(found, model=model).log_likelihood["y"].shape == (*found.posterior["ls"].shape, 60)
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
+@pytest.mark.usefixtures("taken_at_once")
+@pytest.mark.slow
+def test_a_run_that_was_cut_off_goes_on_by_the_diagonal_of_the_precision(tmp_path: Path) -> None:
+    goes_on_when_cut_off(map_of_places, 1000, Restarted, 8, tmp_path)
+
+
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("ess", "cut", "further"), [(1000, Restarted, 8), pytest.param(3000, DrawsMade, 10**6, marks=pytest.mark.slow)]
@@ -189,17 +341,21 @@ def test_a_run_that_was_cut_off_goes_on_in_the_coordinates_of_the_block(
     ess: float, cut: type, further: int, tmp_path: Path
 ) -> None:
     """Also where it leaves these coordinates later, and learns steps from the draws before the cut and after it."""
+    goes_on_when_cut_off(few_counts, ess, cut, further, tmp_path)
+
+
+def goes_on_when_cut_off(model: Callable[[], pm.Model], ess: float, cut: type, further: int, tmp_path: Path) -> None:
+    """A run has the same draws and the same record when it is cut off, once or ever again."""
     # Long enough not to be over before it is cut off.
     settings: dict[str, Any] = {"random_seed": 1, "progressbar": False, "stop": pm.Stop(ess=ess)}
-    unbroken = pm.sample(model=few_counts(), cores=1, **settings)
-    tree = pm.sample(
-        model=few_counts(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, cut), **settings
-    )
+    unbroken = pm.sample(model=model(), cores=1, **settings)
+    tree = pm.sample(model=model(), save=pm.Save(checkpoint=tmp_path / "run"), callback=stopping(0, cut), **settings)
     attempts = 1
     while tree.status == "interrupted":
         attempts += further
-        tree = pm.resume(tmp_path / "run", few_counts(), callback=stopping(attempts), progressbar=False)
+        tree = pm.resume(tmp_path / "run", model(), callback=stopping(attempts), progressbar=False)
     assert attempts > 1
-    np.testing.assert_array_equal(tree.posterior["a"], unbroken.posterior["a"])
+    name = model().free_RVs[0].name
+    np.testing.assert_array_equal(tree.posterior[name], unbroken.posterior[name])
     for name in ("status", "gradients", "restarts", "transported"):
         assert tree.posterior.attrs[name] == unbroken.posterior.attrs[name], name

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from consilience.analysis.separability import links
 from consilience.distributions.mathematics import less, where
@@ -59,6 +60,8 @@ class FactorForm(Record):
 ALONE: Final = FactorForm("normal, each element alone")
 DENSE: Final = FactorForm("normal, by a dense factor")
 SPARSE: Final = FactorForm("normal, by a sparse factor", sparse=True)
+DIAGONAL: Final = FactorForm("normal, by the diagonal of the precision")
+CORRELATED: Final = FactorForm("normal, by the diagonal of the precision and correlations at a reference")
 WITH_A_SUM: Final = FactorForm("normal, by a sparse factor and a sum", sparse=True, sums=True)
 
 
@@ -87,20 +90,21 @@ def listed(variables: Sequence[NamedVariable]) -> str:
     return " and ".join(f"`{v.name}`" for v in variables)
 
 
-def _size(leaf: Node) -> int:
+def size_of(leaf: Node) -> int:
+    """Elements of a variable of a known shape."""
     return math.prod(n for n in leaf.static_shape if isinstance(n, int))
 
 
 def parted(whole: Node, leaves: Sequence[Node]) -> list[Node]:
     """A vector of the elements of all leaves as one value of the shape of each."""
-    starts = np.cumsum([0, *(_size(leaf) for leaf in leaves)])
+    starts = np.cumsum([0, *(size_of(leaf) for leaf in leaves)])
     return [_part(whole, int(start), leaf) for start, leaf in zip(starts, leaves, strict=False)]
 
 
 def _part(whole: Node, start: int, leaf: Node) -> Node:
     if whole.static_shape == leaf.static_shape and start == 0:
         return cast(whole, leaf.dtype)
-    part = whole[start : start + _size(leaf)]
+    part = whole[start : start + size_of(leaf)]
     return cast(reshape(part, leaf.static_shape), leaf.dtype)
 
 
@@ -114,17 +118,17 @@ class _Curvature(Record, eq=False):
     moved: Node
 
 
-def _curvature(terms: Sequence[Node], leaves: Sequence[Node], separable: bool = False) -> _Curvature | None:
-    """What is known of the sum of the terms; None where it is not quadratic."""
-    if separable:
+def _curvature(terms: Sequence[Node], leaves: Sequence[Node], shaped: bool = False) -> _Curvature | None:
+    """What is known of the sum of the terms; None where it is not quadratic. `shaped`: of the one leaf as it is."""
+    if shaped:
         (point,) = leaves
     else:
-        point = tensor_input("float64", (sum(_size(leaf) for leaf in leaves),))
+        point = tensor_input("float64", (sum(size_of(leaf) for leaf in leaves),))
         parts: dict[Node, Node] = {}
         start = 0
         for leaf in leaves:
             parts[leaf] = _part(point, start, leaf)
-            start += _size(leaf)
+            start += size_of(leaf)
         terms = substitute(terms, parts)
     (value,) = simplify([total(terms)], keep=[point])
     slope = gradient(value, point)
@@ -181,8 +185,8 @@ class NormalGivenOthers(Record, eq=False):
 
 def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOthers | None:
     """Of the sum of the terms; None where it is not quadratic in the leaves, or does not bend."""
-    separable = len(leaves) == 1 and is_separable(terms, leaves[0])
-    known = _curvature(terms, leaves, separable)
+    separable = is_separable(terms, leaves)
+    known = _curvature(terms, leaves, separable and len(leaves) == 1)
     if known is None or not acts(known.moved, [known.direction]):
         return None
     factor = _diagonal(known) if separable else _factor(known)
@@ -193,6 +197,17 @@ def conditional(terms: Sequence[Node], leaves: Sequence[Node]) -> NormalGivenOth
     mean = near + factor.solved(substitute([known.slope], {known.point: near})[0])
     volume = reduce("sum", factor.logs) if factor.logs.ndim else factor.logs
     return NormalGivenOthers(factor.form, factor.joined, known.point, known.value, mean, volume, factor.spread)
+
+
+def precision_among(terms: Sequence[Node], leaves: Sequence[Node], places: npt.NDArray[np.int64]) -> Node | None:
+    """Entries of the precision of all leaves as one value, between some of its elements; None as of `conditional`."""
+    known = _curvature(terms, leaves)
+    if known is None:
+        return None
+    (size,) = known.point.static_shape
+    assert isinstance(size, int)
+    (moved,) = vectorize([known.moved], {known.direction: constant(np.eye(size)[places])})
+    return -getitem(moved, (slice(None), constant(places)))
 
 
 def normal_integral(
@@ -214,7 +229,7 @@ def normal_integral(
     # The value is flat at the mean.
     flat = Node(StopGradient(), own.mean) if own.form.sparse else own.mean
     (highest,) = substitute([own.value], {own.point: flat})
-    value = highest + own.volume + _size(own.point) * math.log(2 * math.pi) / 2
+    value = highest + own.volume + size_of(own.point) * math.log(2 * math.pi) / 2
 
     def drawn(place: int, key: Node) -> Node:
         noise = draw("random_normal", key, own.point.static_shape)
@@ -358,12 +373,17 @@ def _with_digits(logs: Node, pivots: Node, precisions: Node) -> Node:
     return where(less(pivots, LOST * precisions), np.nan, logs)
 
 
-def is_separable(terms: Sequence[Node], leaf: Node) -> bool:
-    """Whether elements are independent of each other given all others."""
-    needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
-    return all(
-        needed <= {link.axis for link in (links(term, leaf) or {}).values()} for term in terms if acts(term, [leaf])
-    )
+def is_separable(terms: Sequence[Node], leaves: Sequence[Node]) -> bool:
+    """Whether elements are independent of each other given all others, as far as is seen without derivatives."""
+    for term in terms:
+        acting = [leaf for leaf in leaves if acts(term, [leaf])]
+        if len(acting) > 1:
+            return False
+        for leaf in acting:
+            needed = {axis for axis, length in enumerate(leaf.static_shape) if length != 1}
+            if not needed <= {link.axis for link in (links(term, leaf) or {}).values()}:
+                return False
+    return True
 
 
 __all__ = [
@@ -375,4 +395,6 @@ __all__ = [
     "listed",
     "normal_integral",
     "parted",
+    "precision_among",
+    "size_of",
 ]

@@ -18,7 +18,7 @@ from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of
 from consilience.elimination import acts
 from consilience.elimination.addends import total
-from consilience.elimination.gaussian_integral import NormalGivenOthers, is_separable, parted
+from consilience.elimination.gaussian_integral import CORRELATED, NormalGivenOthers, is_separable, parted, size_of
 from consilience.elimination.nearly_normal import (
     MOST_PREDICTORS,
     Reference,
@@ -26,10 +26,16 @@ from consilience.elimination.nearly_normal import (
     approximation,
     averaged,
     derivatives,
+    diagonal_approximation,
+    effects,
+    own_terms,
+    precision,
+    read_terms,
+    root_of_covariance,
     terms_by_form,
 )
 from consilience.errors import ConsilienceError, ModelError
-from consilience.ir import Node, substitute, topological
+from consilience.ir import Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
 from consilience.model.conditioning import Rebuilt
 from consilience.model.integration import model_terms
@@ -42,13 +48,19 @@ from consilience.model.summation import cost
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
 from consilience.record import Record
+from consilience.transforms.gradient import gradient
 
 TOGETHER: Final = 20  # elements that act on each other, from which on a block is worth it
 FEWER: Final = 10  # times as few elements as independent ones, with which a variable stays out of their block
 ALONE: Final = 100  # elements that are independent given all others
 DRAWS: Final = 200  # of which averages are taken at most
+# Elements beside a diagonal whose correlations are taken at most, and the least share of their precision that data say.
+MOST_CORRELATED: Final = 256
+LEAST_TOLD: Final = 0.05
 
-Transported: TypeAlias = Mapping[str, Any]  # names, and the reference: of each predictor of each term
+# Names, and the reference: of each predictor of each term; where the precision is diagonal `responses` of each
+# variable, and what is `correlated` nevertheless.
+Transported: TypeAlias = Mapping[str, Any]
 
 
 class _BlockTerms(Record, eq=False):
@@ -58,11 +70,24 @@ class _BlockTerms(Record, eq=False):
     terms: TermsByForm
 
 
-def transportable(model: Model) -> tuple[str, ...]:
+def transportable(model: Model, diagonal: bool = False) -> tuple[str, ...]:
     """Names of the variables that make up the block of a model, in the order of declaration; none where there is none.
 
     Variables without bounds in whose densities, given all others, they are quadratic together, with at least one term
     that is not: others are integrated out.
+
+    Parameters
+    ----------
+    model : Model
+        As chains move in it.
+    diagonal : bool, optional
+        Whether variables are wanted whose elements have independent priors, each with few others, which the diagonal
+        of their precision suits; they may have normal data, too.
+
+    Returns
+    -------
+    tuple of str
+        The names.
 
     Examples
     --------
@@ -86,7 +111,9 @@ def transportable(model: Model) -> tuple[str, ...]:
     ):
         return ()
     shapes = tuple(value.shape for value in slot_values(model)[1])
-    return kept(model.cache, "transportable", shapes, lambda: _chosen(model, candidates))
+    if diagonal:
+        candidates = [v for v in candidates if v.size >= TOGETHER]
+    return kept(model.cache, "transportable", (shapes, diagonal), lambda: _chosen(model, candidates, diagonal))
 
 
 def _is_candidate(variable: FreeVariable) -> bool:
@@ -95,7 +122,7 @@ def _is_candidate(variable: FreeVariable) -> bool:
     return known and variable.continuous and real and not variable.has_trees
 
 
-def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]:
+def _chosen(model: Model, candidates: Sequence[FreeVariable], diagonal: bool) -> tuple[str, ...]:
     """The largest first, then each that leaves what the others are read by as it was."""
     with without_sources():
         terms = model_terms(model)
@@ -107,7 +134,7 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]
         read: set[Node] = set()
         bent: set[Node] = set()
         for variable in sorted(candidates, key=lambda v: v.size, reverse=True):
-            if alone and variable.size * FEWER < sizes[found[0]]:
+            if alone and not diagonal and variable.size * FEWER < sizes[found[0]]:
                 continue  # a mean of groups would join them
             names = [*found, variable.name]
             block = terms_by_form(terms.all, [terms.leaves[name] for name in names])
@@ -120,11 +147,17 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable]) -> tuple[str, ...]
                 term not in bent and acts(term, [terms.leaves[name] for name in found]) for term in now
             )
             wide = any(len(one.predictors) > MOST_PREDICTORS for one in block.bent)
-            if split or worse or wide or now & priors or not _joined(block, terms.leaves[variable.name]):
+            if split or worse or wide or now & priors:
+                continue
+            if diagonal:
+                fits = priors <= set(own_terms(block))
+            else:
+                fits = _joined(block, terms.leaves[variable.name])
+            if not fits:
                 continue
             found, read, bent = names, set(parts), now
-            alone = len(found) == 1 and is_separable([*block.quadratic, *now], block.leaves[0])
-        if not bent:
+            alone = len(found) == 1 and is_separable([*block.quadratic, *now], block.leaves)
+        if not (bent or diagonal):
             return ()
     return tuple(v.name for v in model.free if v.name in found)
 
@@ -152,34 +185,103 @@ def _copy(model: Model) -> Model:
     return made
 
 
-def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any]) -> Transported:
+def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any], diagonal: bool = False) -> Transported:
     """For `transport`: the block's names, and averages over draws (draw, …) of all free variables by name.
+
+    diagonal: Whether the diagonal of the precision is to stand for a factor.
 
     Raises
     ------
     ModelError
-        Where a draw has no finite slopes and curvatures.
+        Where a draw has no finite slopes and curvatures, or the diagonal of the precision is not known.
     """
-    flat = {v.name: np.asarray(draws[v.name]) for v in model.free}
-    count = len(next(iter(flat.values())))
-    flat = {name: values[:: -(-count // DRAWS)] for name, values in flat.items()}
-    made, wanted = _copy(model), list[str]()
+    made, wanted = _copy(model), list[Node]()
     with without_sources():
         block = _block(made, names)
-        for place, bent in enumerate(block.terms.bent):
-            for number, (own, pair) in enumerate(zip(bent.predictors, derivatives(bent), strict=True)):
-                for kind, node in zip(("slope", "curvature", "value"), (*pair, own), strict=True):
-                    wanted.append(f"{kind} {number} of term {place}")
-                    made.add_deterministic(wanted[-1], substitute([node], block.back)[0])
-    seen = predict(made, wanted, flat, len(next(iter(flat.values()))), 0, with_data=True)
-    arrays = iter(seen[name] for name in wanted)
+        for bent in block.terms.bent:
+            for own, pair in zip(bent.predictors, derivatives(bent), strict=True):
+                wanted += [*pair, own]
+        if diagonal:
+            known = effects(block.terms)
+            if known is None:
+                raise ModelError("the diagonal of the precision of the block is not known.")
+            slopes = gradient(total([bent.term for bent in read_terms(block.terms)]), block.terms.leaves)
+            for leaf, effect, slope in zip(block.terms.leaves, known, slopes, strict=True):
+                wanted += [effect.curvature * leaf + slope, effect.unit]
+    arrays = iter(_at_draws(made, block, wanted, _thinned(model, draws)))
     reference = []
     for bent in block.terms.bent:
         pairs = [averaged(next(arrays), next(arrays), next(arrays)) for _ in bent.predictors]
         if not all(np.isfinite(part).all() for pair in pairs for part in pair):
             raise ModelError("draws have no finite curvature.")
         reference.append([[part.tolist() for part in pair] for pair in pairs])
-    return {"names": list(names), "reference": reference}
+    found: dict[str, Any] = {"names": list(names), "reference": reference}
+    if diagonal:
+        found["responses"] = []
+        for response, unit in zip(arrays, arrays, strict=True):
+            response = np.divide(response, unit, out=np.zeros_like(response), where=unit != 0.0).mean(axis=0)
+            if not np.isfinite(response).all():
+                raise ModelError("draws have no finite slope.")
+            found["responses"].append(response.tolist())
+    return found
+
+
+def correlated(model: Model, chosen: Transported, draws: Mapping[str, Any]) -> Transported:
+    """What was chosen with the diagonal of the precision, and correlations of the elements that data tell most.
+
+    They are those of one of the draws, of which the width of the block is nearest to the average, and stay as they are.
+    Without a use for them what was chosen.
+
+    Raises
+    ------
+    ModelError
+        Where they are not finite.
+    """
+    flat, made = _thinned(model, draws), _copy(model)
+    with without_sources():
+        block, own = _approximated(made, chosen)
+        known = effects(block.terms, chosen["reference"])
+        assert known is not None
+        deviations = own.spread(constant(np.ones(own.point.static_shape)))
+        widths = [deviations, *(effect.curvature for effect in known)]
+    deviation, *curvatures = (array.reshape(len(array), -1) for array in _at_draws(made, block, widths, flat))
+    if not (np.isfinite(deviation).all() and (deviation > 0.0).all()):
+        raise ModelError("draws have no finite width.")
+    told = (np.concatenate(curvatures, axis=1) * deviation**2).mean(axis=0)
+    places = np.sort(np.argsort(-told, kind="stable")[:MOST_CORRELATED])
+    places = places[told[places] > LEAST_TOLD]
+    if len(places) < TOGETHER:
+        return chosen
+    logs = np.log(deviation)
+    middle = int(np.argmin(np.square(logs - logs.mean(axis=0)).sum(axis=1)))
+    made = _copy(model)
+    with without_sources():
+        block = _block(made, chosen["names"])
+        entries = precision(block.terms, chosen["reference"], places)
+        if entries is None:
+            return chosen
+    (found,) = _at_draws(made, block, [entries], {name: array[middle : middle + 1] for name, array in flat.items()})
+    if not np.isfinite(found).all():
+        raise ModelError("a draw has no finite precision.")
+    root = root_of_covariance(found[0], deviation[middle, places])
+    return {**chosen, "kind": CORRELATED.kind, "correlated": [places.tolist(), root.tolist()]}
+
+
+def _thinned(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
+    """Some of the draws of free variables."""
+    flat = {v.name: np.asarray(draws[v.name]) for v in model.free}
+    count = len(next(iter(flat.values())))
+    return {name: values[:: -(-count // DRAWS)] for name, values in flat.items()}
+
+
+def _at_draws(made: Model, block: _BlockTerms, nodes: Sequence[Node], flat: Mapping[str, Any]) -> list[Any]:
+    """Values of expressions over the placeholders of a block in draws, by deterministics of a copy of the model."""
+    names = [f"{place} of a block" for place in range(len(nodes))]
+    with without_sources():
+        for name, node in zip(names, substitute(nodes, block.back), strict=True):
+            made.add_deterministic(name, node)
+    seen = predict(made, names, flat, len(next(iter(flat.values()))), 0, with_data=True)
+    return [seen[name] for name in names]
 
 
 def transport(model: Model, chosen: Transported) -> Model:
@@ -190,36 +292,40 @@ def transport(model: Model, chosen: Transported) -> Model:
     ModelError
         Where the name is taken, or the approximation of the block is no proper normal distribution.
     """
-    names, reference = chosen["names"], chosen["reference"]
+    names = chosen["names"]
     made = _copy(model)
     with without_sources():
-        block, own = _approximated(made, names, reference)
+        block, own = _approximated(made, chosen)
         raw = Normal.dist(0.0, 1.0, shape=own.point.static_shape)
         values = parted(own.mean + own.spread(raw), block.terms.leaves)
         *values, volume = substitute([*values, own.volume], block.back)
         priors = [density(made.named[name], made.named[name]) for name in names]
         made.add_potential(
             _title(names),
-            total(priors) + volume + 0.5 * (reduce("sum", raw * raw) + _size(raw) * math.log(2.0 * math.pi)),
+            total(priors) + volume + 0.5 * (reduce("sum", raw * raw) + size_of(raw) * math.log(2.0 * math.pi)),
         )
         raws: dict[str, dict[str, Node]] = {name: {} for name in names}
         raws[names[0]] = {"_raw": raw}
         return written_by(made, dict(zip(names, values, strict=True)), raws)
 
 
-def _size(node: Node) -> int:
-    return math.prod(n for n in node.static_shape if isinstance(n, int))
-
-
 def _title(names: Sequence[str]) -> str:
     return f"log density of {' and '.join(names)} in coordinates of their own"
 
 
-def _approximated(model: Model, names: Sequence[str], reference: Reference) -> tuple[_BlockTerms, NormalGivenOthers]:
+def _approximated(model: Model, chosen: Transported) -> tuple[_BlockTerms, NormalGivenOthers]:
+    names: Sequence[str] = chosen["names"]
+    reference: Reference = chosen["reference"]
     block = _block(model, names)
-    own = approximation(block.terms, reference)
+    if "responses" in chosen:
+        own = diagonal_approximation(block.terms, reference, chosen["responses"], chosen.get("correlated"))
+    else:
+        own = approximation(block.terms, reference)
     if own is None:
         raise ModelError(f"the density of {' and '.join(f'`{name}`' for name in names)} has no curvature.")
+    follows = set(topological(substitute([own.mean, own.volume], block.back)))
+    if any(model.named[name] in follows for name in names):
+        raise ModelError(f"{' and '.join(f'`{name}`' for name in names)} would follow variables that depend on them.")
     return block, own
 
 
@@ -228,23 +334,24 @@ def operations(model: Model) -> float:
     return cost(model, (), loops=True)[0]
 
 
-def suited(model: Model, draws: Mapping[str, Any]) -> Transported | None:
+def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Transported | None:
     """For `transport`, what suits draws (draw, …) of all free variables; None where there is no block of a fit size.
 
+    diagonal: Whether the diagonal of the precision is to stand for a factor.
     Returns: What `referred` does, and the form of the factor, by the names of its fields.
     """
-    names = transportable(model)
+    names = transportable(model, diagonal)
     if not names:
         return None
     try:
-        chosen = referred(model, names, draws)
+        chosen = referred(model, names, draws, diagonal)
         with without_sources():
-            _, own = _approximated(model, names, chosen["reference"])
+            _, own = _approximated(model, chosen)
     except ConsilienceError:
         return None
-    size = sum(_size(model.named[name]) for name in names)
+    size = sum(size_of(model.named[name]) for name in names)
     form = {"kind": own.form.kind, "sparse": own.form.sparse, "sums": own.form.sums}
     return {**chosen, **form} if own.joined >= TOGETHER or size >= ALONE else None
 
 
-__all__ = ["operations", "referred", "suited", "transport", "transportable"]
+__all__ = ["correlated", "operations", "referred", "suited", "transport", "transportable"]

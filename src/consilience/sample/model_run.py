@@ -57,6 +57,7 @@ TROUBLED: Final = (*FAILED, "converged_with_divergences")
 # that a chain would have yet to make otherwise; and how many times as many as there are, where draws have failed.
 EVALUATIONS: Final = 6000
 COMPILATION: Final = 1.5
+DEAR: Final = 5.0  # seconds in these coordinates, from which on correlations beside a diagonal are worth it
 TRANSITIONS: Final = 500
 FURTHER: Final = 40
 # How many times as long an operation takes beside a sparse factor: 4.3e6 of them 2.5 ms, 1.5e5 without it 43 us.
@@ -238,25 +239,35 @@ class ModelRun(Run):
 
         `positions`: draws of all chains. `of`, `length`: as of `in_other_coordinates`.
         """
-        from consilience.model.transport import operations, suited, transportable
+        from consilience.model.transport import correlated, operations, suited
 
         now = self.plan.coordinates
-        if now != ChainCoordinates() or not transportable(self._moved):
+        if now != ChainCoordinates():
+            return None
+        work, dimension = self.density.work, positions.shape[1]
+        ahead = FURTHER * len(positions) if of == "all" else TRANSITIONS * self.chains
+        saved = ahead * length * seconds(work, dimension)
+
+        def spent(times: float) -> float:
+            return EVALUATIONS * self.chains * seconds(None if work is None else times * work, dimension)
+
+        if COMPILATION + spent(1.0) >= saved:  # nothing is cheaper than what there is: not worth a look
             return None
         known, values = self._as_moved(positions)
-        chosen = suited(known, values)
-        # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
-        # coordinates were left again after 600,000 gradients (109 s in place of 27).
-        if chosen is None or chosen["sums"]:
-            return None
-        found = replace(now, transported=chosen)
-        times = operations(rewritten(self.model, found)) / operations(known)
-        times *= SPARSE if chosen["sparse"] else 1.0
-        work, dimension = self.density.work, positions.shape[1]
-        before, after = seconds(work, dimension), seconds(None if work is None else times * work, dimension)
-        ahead = FURTHER * len(positions) if of == "all" else TRANSITIONS * self.chains
-        pays = COMPILATION + EVALUATIONS * self.chains * after < ahead * length * before
-        return found if pays else None
+        for diagonal in (False, True):
+            chosen = suited(known, values, diagonal)
+            # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
+            # coordinates were left again after 600,000 gradients (109 s in place of 27).
+            if chosen is None or chosen["sums"]:
+                continue
+            found = replace(now, transported=chosen)
+            times = operations(rewritten(self.model, found)) / operations(known)
+            times *= SPARSE if chosen["sparse"] else 1.0
+            if COMPILATION + spent(times) < saved:
+                if diagonal and spent(times) > DEAR:
+                    found = replace(found, transported=correlated(known, chosen, values))
+                return found
+        return None
 
     def _as_moved(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
         """The model that the chains move in, and its variables' values."""
