@@ -106,6 +106,21 @@ def test_what_is_integrated_by_default_is_large_and_costs_little() -> None:
     assert integrable(batch) == ()
 
 
+def test_factors_are_integrated_that_unknown_loadings_multiply() -> None:
+    """They and their loadings hold each other, so more operations are worth it than where data multiply them."""
+
+    def model(loadings: bool) -> pm.Model:
+        x = np.random.default_rng(3).normal(size=(10, 2))
+        with pm.Model() as made:
+            factors = pm.Normal("factors", 0.0, 1.0 if loadings else pm.HalfNormal("scale"), shape=(250, 2))
+            rows = pm.Normal("loadings", 0.0, 1.0, shape=(10, 2)) if loadings else x
+            pm.Normal("y", pt.dot(factors, rows.T), pm.HalfNormal("noise"), observed=np.zeros((250, 10)))
+        return made
+
+    assert integrable(model(loadings=True)) == ("factors",)
+    assert integrable(model(loadings=False)) == ()
+
+
 def test_sums_of_trees_and_what_acts_beside_them_stay() -> None:
     with pm.Model() as model:
         trees = pm.BART("trees", rng.normal(size=(80, 2)), rng.normal(size=80), m=3)

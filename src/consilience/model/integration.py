@@ -35,8 +35,10 @@ from consilience.record import Record
 # those that are independent given the rest, which chains move well where they are few.
 TOGETHER: Final = 60
 ALONE: Final = 200
-# How many times the operations of the density as it is are worth it: where as many act on each other, and where not.
+# How many times the operations of the density as it is are worth it: where as many act on each other, where few do and
+# several unknown numbers multiply them, as loadings do factors, and where neither is so.
 TIMES_TOGETHER: Final = 12.0
+TIMES_MULTIPLIED: Final = 5.0
 TIMES_ALONE: Final = 3.0
 
 
@@ -108,7 +110,7 @@ def _chosen(
     before, _ = cost(model, summed, loops=True)
     while found:
         after, _ = cost(model, [*summed, *found], loops=True)
-        if after <= min(MOST, before * _times(model, [*summed, *found])):
+        if after <= min(MOST, before * _times(model, terms, [*summed, *found])):
             break
         found.pop()
     found += _following(model, terms, found, movable)
@@ -129,17 +131,28 @@ def _following(model: Model, terms: ModelTerms, found: Sequence[str], movable: S
     ]
 
 
-def _times(model: Model, names: Sequence[str]) -> float:
+def _times(model: Model, terms: ModelTerms, names: Sequence[str]) -> float:
     """How many times the operations of the density as it is are worth an integral that was written."""
     from consilience.elimination.integrals import Integral  # few models need it
 
     made = without(model, names)
-    terms = made.cache.get(TERMS)
-    if terms is None:  # it could not be written
+    written = made.cache.get(TERMS)
+    if written is None:  # it could not be written
         return 0.0
-    joined = max((one.joined for one in terms.sums if isinstance(one, Integral)), default=1)
-    small = min(v.size for v in made.marginalized if v.continuous) < ALONE
-    return TIMES_TOGETHER if joined >= TOGETHER else 0.0 if small else TIMES_ALONE
+    joined = max((one.joined for one in written.sums if isinstance(one, Integral)), default=1)
+    if joined >= TOGETHER:
+        return TIMES_TOGETHER
+    if min(v.size for v in made.marginalized if v.continuous) < ALONE:
+        return 0.0
+    return TIMES_MULTIPLIED if joined > 1 and _is_multiplied(terms, names) else TIMES_ALONE
+
+
+def _is_multiplied(terms: ModelTerms, names: Sequence[str]) -> bool:
+    """Whether what depends on variables reads them times unknown numbers, several of one variable."""
+    leaves = [terms.leaves[name] for name in names]
+    factors = multipliers([term for term in terms.others if acts(term, leaves)], leaves)
+    several = [own for name, own in terms.leaves.items() if name not in names and own.ndim]
+    return any(acts(node, several) for node in factors)
 
 
 def model_terms(model: Model) -> ModelTerms:
