@@ -163,7 +163,9 @@ def _fraction(a: Lanes, x: Lanes) -> Lanes:
         value.set(above.get() / below.get())
         return ~(abs(value.get() - last) > value.get() * (EPSILON * 4))
 
-    return choose(until_converged(x, turn), value.get(), math.nan)
+    converged = until_converged(x, turn)
+    # Products of larger numbers overflow, and there the density is 0.
+    return choose(x > LARGE, 1.0 / first, choose(converged, value.get(), math.nan))
 
 
 def complement_for_small(a: Lanes, x: Lanes) -> Lanes:
