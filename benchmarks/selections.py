@@ -13,7 +13,8 @@ import argparse
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def time_of(call: Callable[[], Any], count: int) -> float:
     return (time.process_time() - began) / count
 
 
-def ratio(calls: list[Callable[[], Any]], repeats: int) -> tuple[float, float]:
+def ratio(calls: Sequence[Callable[[], Any]], repeats: int) -> tuple[float, float]:
     """Time with the choice over time without, and seconds of the latter."""
     once = [max(min(time_of(call, 1) for _ in range(3)), 2e-7) for call in calls]
     counts = [max(1, int(SECONDS / own)) for own in once]
@@ -135,11 +136,11 @@ def main() -> None:
     with threadpool_limits(1):
         for seed in range(asked.seed, asked.seed + asked.count):
             program = Program(seed)
-            inputs, arrays = ([own[k] for k in program.used] for own in (program.inputs, program.arrays))
+            inputs, arrays = [program.inputs[k] for k in program.used], [program.arrays[k] for k in program.used]
             functions = [pm.function(inputs, program.outputs, mode=pm.Mode(plan=plan)) for plan in (True, False)]
             for a, b in zip(*(f(*arrays) for f in functions), strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=f"seed {seed}")
-            calls = [lambda f=f, arrays=arrays: f(*arrays) for f in functions]
+            calls = [partial(f, *arrays) for f in functions]
             own, seconds = ratio(calls, asked.repeats)
             for _ in range(3):
                 if own > SLOWER:

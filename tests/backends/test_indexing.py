@@ -16,7 +16,7 @@ from consilience.lower.specialise import specialise
 from consilience.ops import Concatenate, Iota, apply, as_tensor
 from consilience.ops.index import index_inc, index_set
 from consilience.ops.shape import concatenate
-from consilience.rewrite.rules import joins_of_parts_read
+from consilience.rewrite.rules import indices_at_known_lengths
 from tests.backends.agreement import Array, inputs_like, lengths_of, run_llvm, run_reference
 
 EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True)
@@ -276,7 +276,7 @@ def test_of_joins_whose_lengths_come_with_the_call_only_what_is_read_is_made(
             run_llvm(parts, outputs, arrays)
         return
     np.testing.assert_allclose(run_llvm(parts, outputs, arrays)[0], whole[taken], rtol=1e-14)
-    static = joins_of_parts_read(specialise(outputs, lengths_of(parts, arrays))[0])
+    static = indices_at_known_lengths(specialise(outputs, lengths_of(parts, arrays))[0])
     read = np.unique(np.repeat(np.arange(len(lengths)), lengths)[taken])
     if len(read) == 1 and (isinstance(taken, int) or taken.step in (None, 1)) and np.size(whole[taken]) < len(whole):
         assert not any(isinstance(node.op, Concatenate) for node in topological(static))

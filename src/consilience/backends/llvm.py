@@ -72,7 +72,7 @@ from consilience.ops.python_call import PythonCall, checked, lengths_of_results,
 from consilience.ops.scalar import DRAWS
 from consilience.ops.shape import stack
 from consilience.planning import Forced, choosing, planned
-from consilience.rewrite.rules import joins_of_parts_read
+from consilience.rewrite.rules import indices_at_known_lengths
 from consilience.rewrite.rules.loops import tidy_loops
 from consilience.transforms.complex_pairs import is_complex
 
@@ -589,7 +589,7 @@ def compile(
         results, memo = specialise([*outputs, *inputs, *data], lengths)
         results = settled(results[: len(outputs)])
         if lengths:
-            results = joins_of_parts_read(results)
+            results = indices_at_known_lengths(results)
     leaves, bound = [memo[i] for i in inputs], [memo[d] for d in data]
     choice = choosing.get()
     if choice is not True:

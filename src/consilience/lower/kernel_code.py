@@ -575,7 +575,9 @@ def _roots(
         if mask is not None:
             neutral = b.const(register_type(root.dtype, lanes), identity(root.kind, root.dtype))
             value = b.select(mask, value, neutral)
-        b.set(variable, combine(b, root.kind, value, b.get(variable), root.dtype))
+        # An extremum tests its first operand for NaN: of the new value, the next step need not wait for it.
+        pair = (value, b.get(variable)) if root.kind in ("max", "min") else (b.get(variable), value)
+        b.set(variable, combine(b, root.kind, *pair, root.dtype))
 
 
 def _accumulate_in_memory(

@@ -117,6 +117,8 @@ def _effort(outputs: Sequence[Node]) -> float:
             effort = arithmetic(node, 0.0) / 2
         elif kind is Index:
             read = node.inputs[0]
+            while isinstance(read.op, Index):  # of lengths that were not known to the rules
+                read = read.inputs[0]
             made = read.inputs[0] if isinstance(read.op, Reduce) else read
             source = _size(made) if isinstance(read.op, _READ) else 0.0
             if len(node.inputs) > 1 or source > 2.0 * _size(node):

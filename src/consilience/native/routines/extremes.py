@@ -11,7 +11,7 @@ from consilience.native.typed_python import Array, NativeFunction, f64, i64, nat
 LEAST = -0x8000000000000000
 GREATEST = 0x7FFFFFFFFFFFFFFF
 INFINITE = 0x7FF0000000000000  # the bits of infinity; those of NaN are greater, less their sign
-BLOCK = 512  # the place of the greatest is looked for in one block
+BLOCK = 128  # the place of the greatest is looked for in one block
 
 
 @native

@@ -32,6 +32,7 @@ TERMS: Final = 1_000_000  # beyond that a series counts as not converging: the r
 ASYMPTOTIC_FROM: Final = 200.0
 ASYMPTOTIC_WITHIN: Final = 0.3
 STIRLING_FROM: Final = 10.0
+LARGE: Final = 2.0**400  # beyond it convergents of a fraction are scaled
 
 
 def lane_by_lane(name: str, arity: int, formula: Callable[..., Lanes]) -> Elementary:
@@ -138,22 +139,33 @@ def _series(a: Lanes, x: Lanes) -> Lanes:
 
 
 def _fraction(a: Lanes, x: Lanes) -> Lanes:
-    """The continued fraction of Q exp(x) x**-a gamma(a) (DLMF 8.9.2, contracted), by Lentz's method."""
+    """The continued fraction of Q exp(x) x**-a gamma(a) (DLMF 8.9.2, contracted), from its convergents.
+
+    Their numerators and denominators follow by two products each; Lentz's method divides in a chain.
+    """
     first = x - a + 1.0
-    c, d = Cell(x.constant(1e300)), Cell(1.0 / first)
+    above, above_before = Cell(x.constant(1.0)), Cell(x.constant(0.0))
+    below, below_before = Cell(first), Cell(x.constant(1.0))
     value = Cell(1.0 / first)
 
     def turn(k: Lanes) -> Lanes:
         i = k + 1.0
         numerator = i * (a - i)
         denominator = first + (i + i)
-        d.set(1.0 / fma(numerator, d.get(), denominator))
-        c.set(denominator + numerator / c.get())
-        change = c.get() * d.get()
-        value.set(value.get() * change)
-        return ~(abs(change - 1.0) > EPSILON * 4)
+        for now, before in ((above, above_before), (below, below_before)):
+            following = fma(denominator, now.get(), numerator * before.get())
+            before.set(now.get())
+            now.set(following)
+        with x.builder.if_((below.get() > LARGE).value):
+            for cell in (above, above_before, below, below_before):
+                cell.set(cell.get() * (1.0 / LARGE))
+        last = value.get()
+        value.set(above.get() / below.get())
+        return ~(abs(value.get() - last) > value.get() * (EPSILON * 4))
 
-    return choose(until_converged(x, turn), value.get(), math.nan)
+    converged = until_converged(x, turn)
+    # Products of larger numbers overflow, and there the density is 0.
+    return choose(x > LARGE, 1.0 / first, choose(converged, value.get(), math.nan))
 
 
 def complement_for_small(a: Lanes, x: Lanes) -> Lanes:

@@ -60,6 +60,8 @@ ALWAYS = RuleTable(
 DIFFERENTIATED = RuleTable((*ALWAYS, shape.stop_gradient, shape.altered_gradient, shape.call_written_out))
 
 _INDICES = RuleTable(index.RULES)
+# Rules that wait for lengths, by what is indexed.
+_OPEN = {Concatenate: index.index_of_join, Index: index.index_of_index}
 
 # Runs after the first; one is enough unless a reader of a shared value has vanished.
 FURTHER_RUNS = 3
@@ -78,15 +80,15 @@ def simplify(
     return _run(list(outputs), list(keep), table.without(exclude), strict)[0]
 
 
-def joins_of_parts_read(outputs: Sequence[Node]) -> list[Node]:
-    """Equal outputs at known lengths: of joins that are indexed only the parts that are read.
+def indices_at_known_lengths(outputs: Sequence[Node]) -> list[Node]:
+    """Equal outputs: of joins that are indexed only the parts that are read, and slices of slices as one.
 
-    Which parts these are was open while lengths were symbols.
+    Which parts and places these are was open while lengths were symbols.
     """
     facts = Facts()
     for node in topological(outputs):
-        joined = isinstance(node.op, Index) and isinstance(node.inputs[0].op, Concatenate)
-        if joined and index.index_of_join.apply(node, facts) is not None:
+        rule = _OPEN.get(type(node.inputs[0].op)) if isinstance(node.op, Index) else None
+        if rule is not None and rule.apply(node, facts) is not None:
             return Rewriting(_INDICES)(list(outputs))
     return list(outputs)
 
