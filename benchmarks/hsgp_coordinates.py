@@ -8,11 +8,11 @@ A map with normal noise and one with binomial counts, each by the coefficients a
 - "eigenvectors": of the whole S^1/2 Phi' W Phi S^1/2 at a reference, whose eigenvalues follow the height alone;
 - "spectrum": the height of the spectrum at the middle of the frequencies that data tell, in place of the height.
 
-These have 400 draws after 400 of tuning. "default" is `pm.sample()` with nothing else given, which finds coordinates for
-the "plain" model by itself and ends when it has converged; in a checkout of an earlier commit, what it did before.
+These have 400 draws after 400 of tuning. "default" is `pm.sample()` with nothing else given, which finds coordinates
+for the "plain" model by itself and ends when it has converged; in a checkout of an earlier commit, what it did before.
 
-Printed are the status, gradients for an effective draw of the worst element and of the few scalars, R-hat of these, divergences,
-processor seconds, and the commit.
+Printed are the status, gradients in all, those for an effective draw of the worst element and of the few scalars, the
+R-hat of these, divergences, processor seconds, and the commit.
 """
 
 from __future__ import annotations
@@ -131,9 +131,7 @@ def main() -> None:
     given = parser.parse_args()
     commit = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True, cwd=ROOT)
     print(f"commit {commit.stdout.strip()}, {given.side} x {given.side} basis functions, 4 chains\n")
-    print(
-        "| data | seed | coordinates | status | gradients | a draw of the worst | of scalars | R-hat | divergences | s |"
-    )
+    print("| data | seed | coordinates | status | gradients | worst | scalars | R-hat | divergences | s |")
     print("|---|--:|---|---|--:|--:|--:|--:|--:|--:|")
     warnings.simplefilter("ignore")
     for kind in given.kinds:
@@ -155,11 +153,13 @@ def main() -> None:
                 rhat = max(float(pm.rhat(result, var_names=[name])[name]) for name in scalars)
                 gradients = int(result.posterior.attrs["gradients"])
                 few = min(ess[name] for name in scalars)
+                diverging = int(result.sample_stats["diverging"].values.sum())
                 print(
-                    f"| {kind} | {seed} | {way} | {result.status} | {gradients:,} | {gradients / min(ess.values()):.0f} | "
-                    f"{gradients / few:.0f} | {rhat:.3f} | {int(result.sample_stats['diverging'].values.sum())} | "
-                    f"{spent:.1f} |", flush=True,
-                )  # fmt: skip
+                    f"| {kind} | {seed} | {way} | {result.status} | {gradients:,} | "
+                    f"{gradients / min(ess.values()):.0f} | {gradients / few:.0f} | {rhat:.3f} | "
+                    f"{diverging} | {spent:.1f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
