@@ -258,8 +258,10 @@ class ModelRun(Run):
             chosen = suited(known, values, diagonal)
             # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
             # coordinates were left again after 600,000 gradients (109 s in place of 27).
-            if chosen is None or chosen["sums"]:
+            if chosen is None:
                 continue
+            if chosen["sums"]:
+                return None
             found = replace(now, transported=chosen)
             times = operations(rewritten(self.model, found)) / operations(known)
             times *= SPARSE if chosen["sparse"] else 1.0
