@@ -206,7 +206,9 @@ def precision_among(terms: Sequence[Node], leaves: Sequence[Node], places: npt.N
         return None
     (size,) = known.point.static_shape
     assert isinstance(size, int)
-    (moved,) = vectorize([known.moved], {known.direction: constant(np.eye(size)[places])})
+    units = np.zeros((len(places), size))
+    units[np.arange(len(places)), places] = 1.0
+    (moved,) = vectorize([known.moved], {known.direction: constant(units)})
     return -getitem(moved, (slice(None), constant(places)))
 
 

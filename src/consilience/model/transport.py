@@ -18,7 +18,14 @@ from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of
 from consilience.elimination import acts
 from consilience.elimination.addends import total
-from consilience.elimination.gaussian_integral import CORRELATED, NormalGivenOthers, is_separable, parted, size_of
+from consilience.elimination.gaussian_integral import (
+    CORRELATED,
+    DIAGONAL,
+    NormalGivenOthers,
+    is_separable,
+    parted,
+    size_of,
+)
 from consilience.elimination.nearly_normal import (
     MOST_PREDICTORS,
     Reference,
@@ -54,6 +61,8 @@ TOGETHER: Final = 20  # elements that act on each other, from which on a block i
 FEWER: Final = 10  # times as few elements as independent ones, with which a variable stays out of their block
 ALONE: Final = 100  # elements that are independent given all others
 DRAWS: Final = 200  # of which averages are taken at most
+FEWEST_DRAWS: Final = 20  # of which they are taken in models of any size
+MOST_NUMBERS: Final = 4_000_000  # of draws, or of columns of a precision, at a time
 # Elements beside a diagonal whose correlations are taken at most, and the least share of their precision that data say.
 MOST_CORRELATED: Final = 256
 LEAST_TOLD: Final = 0.05
@@ -237,6 +246,10 @@ def correlated(model: Model, chosen: Transported, draws: Mapping[str, Any]) -> T
     ModelError
         Where they are not finite.
     """
+    size = sum(size_of(model.named[name]) for name in chosen["names"])
+    most = min(MOST_CORRELATED, MOST_NUMBERS // size)
+    if chosen["kind"] != DIAGONAL.kind or most < TOGETHER:
+        return chosen
     flat, made = _thinned(model, draws), _copy(model)
     with without_sources():
         block, own = _approximated(made, chosen)
@@ -248,7 +261,7 @@ def correlated(model: Model, chosen: Transported, draws: Mapping[str, Any]) -> T
     if not (np.isfinite(deviation).all() and (deviation > 0.0).all()):
         raise ModelError("draws have no finite width.")
     told = (np.concatenate(curvatures, axis=1) * deviation**2).mean(axis=0)
-    places = np.sort(np.argsort(-told, kind="stable")[:MOST_CORRELATED])
+    places = np.sort(np.argsort(-told, kind="stable")[:most])
     places = places[told[places] > LEAST_TOLD]
     if len(places) < TOGETHER:
         return chosen
@@ -271,7 +284,8 @@ def _thinned(model: Model, draws: Mapping[str, Any]) -> dict[str, Any]:
     """Some of the draws of free variables."""
     flat = {v.name: np.asarray(draws[v.name]) for v in model.free}
     count = len(next(iter(flat.values())))
-    return {name: values[:: -(-count // DRAWS)] for name, values in flat.items()}
+    most = max(FEWEST_DRAWS, min(DRAWS, MOST_NUMBERS // sum(v.size for v in model.free)))
+    return {name: values[:: -(-count // most)] for name, values in flat.items()}
 
 
 def _at_draws(made: Model, block: _BlockTerms, nodes: Sequence[Node], flat: Mapping[str, Any]) -> list[Any]:

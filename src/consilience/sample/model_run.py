@@ -37,7 +37,7 @@ from consilience.run.course import Leg
 from consilience.run.forecast import seconds
 from consilience.run.listeners import interrupts_stop
 from consilience.run.lock_step import ChEES
-from consilience.run.remedies.coordinates import Recoordinated
+from consilience.run.remedies.coordinates import LONG, Recoordinated
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Floats, Mover
 from consilience.sample.coordinates import ChainCoordinates, rewritten
@@ -254,12 +254,14 @@ class ModelRun(Run):
         if COMPILATION + spent(1.0) >= saved:  # nothing is cheaper than what there is: not worth a look
             return None
         known, values = self._as_moved(positions)
-        for diagonal in (False, True):
+        for diagonal in (False, True) if of == "all" or length >= LONG else (True,):
             chosen = suited(known, values, diagonal)
             # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
             # coordinates were left again after 600,000 gradients (109 s in place of 27).
-            if chosen is None or chosen["sums"]:
+            if chosen is None:
                 continue
+            if chosen["sums"]:
+                return None
             found = replace(now, transported=chosen)
             times = operations(rewritten(self.model, found)) / operations(known)
             times *= SPARSE if chosen["sparse"] else 1.0
