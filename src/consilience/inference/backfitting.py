@@ -17,7 +17,7 @@ from consilience.inference.tree_orders import in_order
 from consilience.inference.tree_probit import draw_normals
 from consilience.inference.tree_regrowth import regrow
 from consilience.inference.tree_weights import lean
-from consilience.inference.trees import SLOTS, UNUSED, TreeRows, Trees, toss
+from consilience.inference.trees import SLOTS, UNUSED, TreeRows, Trees, set_scores, toss
 from consilience.native.mathematics import inf, log, sqrt
 from consilience.native.random import random_uniform
 from consilience.native.typed_python import Array, boolean, f64, i8, i64, native
@@ -120,8 +120,7 @@ def approximate(point: Point, state: BARTState, scratch: BARTScratch, density: D
             curvature = state.learnt[DAMPING] * scratch.curvature[i]
             scratch.curvature[i] = curvature
             scratch.score[i] -= curvature * (point.position[i] - around[i])
-    rows.curvature = scratch.curvature[begin:]
-    rows.score = scratch.score[begin:]
+    set_scores(rows, scratch.curvature[begin:], scratch.score[begin:])
     return True
 
 

@@ -208,6 +208,7 @@ class BARTStep(Kernel):
             places=np.zeros(prior.trees * prior.ensembles * n, np.int8),
             curvature=vectors.vector(),
             score=vectors.vector(),
+            alike=0.0,
             sums=np.zeros(SLOTS * width),
             table=np.zeros(LEVELS * most),
             parts=np.zeros(most * OPTIONS),

@@ -297,6 +297,7 @@ def lift(rows: TreeRows, trees: Trees, tree: i64) -> None:
         others = rows.table  # the odd rows add to sums of their own: additions to one place wait for each other
         for k in range(trees.high[tree] * 3):
             others[k] = 0.0
+        alike = rows.alike
         for half in range(n >> 1):
             i = 2 * half
             place = i64(places[i])
@@ -305,16 +306,18 @@ def lift(rows: TreeRows, trees: Trees, tree: i64) -> None:
             scores[i] = score
             at = 3 * place
             sums[at] += 1.0
-            sums[at + 1] += curvature
             sums[at + 2] += score
+            if alike <= 0.0:
+                sums[at + 1] += curvature
             place = i64(places[i + 1])
             curvature = curvatures[i + 1]
             score = scores[i + 1] + curvature * values[place]
             scores[i + 1] = score
             at = 3 * place
             others[at] += 1.0
-            others[at + 1] += curvature
             others[at + 2] += score
+            if alike <= 0.0:
+                others[at + 1] += curvature
         for i in range(n & ~1, n):
             place = i64(places[i])
             scores[i] += curvatures[i] * values[place]
@@ -323,6 +326,9 @@ def lift(rows: TreeRows, trees: Trees, tree: i64) -> None:
             sums[3 * place + 2] += scores[i]
         for k in range(trees.high[tree] * 3):
             sums[k] += others[k]
+        if alike > 0.0:
+            for k in range(trees.high[tree]):
+                sums[3 * k + 1] = alike * sums[3 * k]
         return
     for i in range(n):
         place = i64(places[i])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from consilience.inference.bart_state import BARTScratch
 from consilience.inference.density import Density, evaluate_table
 from consilience.inference.point import Point
-from consilience.inference.trees import TreeRows, toss, toss_normal
+from consilience.inference.trees import TreeRows, set_scores, toss, toss_normal
 from consilience.native.mathematics import isfinite, log, sqrt
 from consilience.native.typed_python import boolean, f64, i64, native
 
@@ -59,6 +59,5 @@ def draw_normals(point: Point, scratch: BARTScratch, density: Density, begin: i6
         scratch.score[i] = 0.0
         if slope != 0.0:
             scratch.score[i] = slope * (positive_normal(rows, means[i]) - means[i])
-    rows.curvature = scratch.curvature[begin:]
-    rows.score = scratch.score[begin:]
+    set_scores(rows, scratch.curvature[begin:], scratch.score[begin:])
     return True

@@ -57,6 +57,17 @@ def gather(rows: TreeRows, tree: i64, node: i64, first: i64, second: i64) -> Non
 
 
 @native
+def bend_alike(rows: TreeRows, levels: i64, leaves: i64) -> None:
+    """Curvatures in `table` where all rows have the same: they follow from the numbers of rows."""
+    table = rows.table
+    curvature = rows.alike
+    for k in range(levels * leaves):
+        table[3 * k + 1] = curvature * table[3 * k]
+    for k in range(MISSING * leaves, (MISSING + 1) * leaves):
+        table[3 * k + 1] = curvature * table[3 * k]
+
+
+@native
 def tabulate(rows: TreeRows, column: i64) -> None:
     """Sums by value of a column, over `members`, and of all."""
     outputs = rows.outputs
@@ -76,12 +87,20 @@ def tabulate(rows: TreeRows, column: i64) -> None:
         table[lost + k] = 0.0
     codes = rows.codes[column * n :]
     if outputs == 1:
-        for m in range(count):
-            i = members[m]
-            at = i64(codes[i]) * 3
-            table[at] += 1.0
-            table[at + 1] += curvatures[i]
-            table[at + 2] += scores[i]
+        if rows.alike > 0.0:
+            for m in range(count):
+                i = members[m]
+                at = i64(codes[i]) * 3
+                table[at] += 1.0
+                table[at + 2] += scores[i]
+            bend_alike(rows, levels, 1)
+        else:
+            for m in range(count):
+                i = members[m]
+                at = i64(codes[i]) * 3
+                table[at] += 1.0
+                table[at + 1] += curvatures[i]
+                table[at + 2] += scores[i]
         number = table[lost]
         curvature = table[lost + 1]
         score = table[lost + 2]
@@ -225,6 +244,19 @@ def tabulate_below(rows: TreeRows, column: i64, leaves: i64) -> None:
     for k in range(width):
         table[MISSING * width + k] = 0.0
     codes = rows.codes[column * n :]
+    if outputs == 1 and rows.alike > 0.0:
+        for m in range(rows.count):
+            i = members[m]
+            line = i64(codes[i]) * width
+            left = line + i64(lefts[m]) * 3
+            right = line + i64(rights[m]) * 3
+            score = scores[i]
+            table[left] += 1.0
+            table[left + 2] += score
+            table[right] += 1.0
+            table[right + 2] += score
+        bend_alike(rows, rows.levels[column], leaves)
+        return
     if outputs == 1:
         for m in range(rows.count):
             i = members[m]

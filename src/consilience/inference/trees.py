@@ -9,7 +9,7 @@ from __future__ import annotations
 from consilience.inference.streams import uniform
 from consilience.native.mathematics import bits_float, exp, float_bits, log
 from consilience.native.random import random_normal
-from consilience.native.typed_python import Array, boolean, f64, i8, i64, native, record
+from consilience.native.typed_python import Array, boolean, f64, i8, i64, native, record, simd
 
 SLOTS = 127
 """Nodes of one tree at most: the root and 63 pairs of children, which fit into one byte."""
@@ -106,6 +106,8 @@ class TreeRows:
     curvature, score : Array
         Of the log likelihood of each row: its curvature with the sign changed, and its slope at the present sum,
         f64[output, row].
+    alike : f64
+        The curvature of all rows where they have the same, else 0.
     sums : Array
         Number of rows, curvatures and scores of a slot, f64[slot, 1 + 2 output].
     table : Array
@@ -162,6 +164,7 @@ class TreeRows:
     places: Array[i8]
     curvature: Array[f64]
     score: Array[f64]
+    alike: f64
     sums: Array[f64]
     table: Array[f64]
     parts: Array[f64]
@@ -191,6 +194,22 @@ class TreeRows:
     key: i64
     transition: i64
     block: i64
+
+
+@native
+def set_scores(rows: TreeRows, curvature: Array[f64], score: Array[f64]) -> None:
+    """Have other slopes and curvatures, f64[output, row]; those that differ by rounding alone become the same."""
+    rows.curvature = curvature
+    rows.score = score
+    first = curvature[0]
+    most = 0.0
+    count = rows.rows * rows.outputs
+    for i in simd(count):
+        most = max(most, abs(curvature[i] - first))
+    rows.alike = first if most <= 1e-12 * first else 0.0
+    if rows.alike > 0.0:
+        for i in simd(count):
+            curvature[i] = first
 
 
 @native

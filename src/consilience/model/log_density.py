@@ -220,7 +220,8 @@ class ModelDensity:
         names : sequence of str
             Of free variables; none: all.
         needs : Needs
-            "logp", "gradient", or "table": of all values of every element of one discrete variable; see `blocks`.
+            "logp", "gradient", "table": of all values of every element of one discrete variable, or "normals": means
+            of latent normals of one variable; see `blocks`.
         """
         chosen = tuple(names) or tuple(v.name for v in self.model.free)
         return restricted(self._programs.block(chosen, needs).bind(self._data), self.layout, chosen)
