@@ -486,6 +486,6 @@ export class RunPage {
     this.hide("divergences", !found.count || !some.length);
     if (!found.count || !some.length) return;
     const strong = some.filter((r) => Math.abs(r.shift) > 3).map((r) => `${r.text} is ${r.shift < 0 ? "small" : "large"}`);
-    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${plural(found.count, "divergent draw")}. Each line shows the ranks of one draw, the lowest at the bottom. `, strong.length ? `Divergent draws lie where ${strong.slice(0, 3).join(", ")}.` : "Divergent draws lie where the other draws do."));
+    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${plural(found.count, "divergent draw")}. Each line shows the ranks of one draw, the lowest at the bottom. `, strong.length ? `Divergent draws lie where ${strong.slice(0, 3).join(", ")}.` : found.count < 5 ? "They are too few to show where steps diverge." : "Divergent draws lie where the other draws do."));
   }
 }
