@@ -152,7 +152,7 @@ class Symptoms:
     def separate(self) -> npt.NDArray[np.bool_]:
         """Whether chains are in different places, (coordinate,)."""
         middles, widths = np.median(self.chains, axis=1), np.median(self.chains.std(axis=1), axis=0)
-        return ~self.discrete & (np.ptp(middles, axis=0) > APART * widths)
+        return np.asarray(~self.discrete & (np.ptp(middles, axis=0) > APART * widths))
 
     def variable(self, coordinate: int) -> Any:
         """The free variable of a coordinate."""
