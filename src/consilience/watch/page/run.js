@@ -211,7 +211,7 @@ export class RunPage {
     const first = tuning || goal ? 0 : r.began.min_draws ?? 0; // draws of each chain at the first check
     const rows = p.chains.slice(0, 64).map((chain, i) => {
       const failed = p.phase[i] === "failed", bad = last(p.divergences[i]), now = last(what[i]);
-      return [`chain ${chain}`, now, goal || first || Math.max(1, ...what.map(last)), `${number(now)}${goal ? ` of ${tuning && r.began.tune === null ? "at most" : tuning ? "" : "about"} ${number(goal)}`.replace("  ", " ") : ""} ${tuning ? "tuning steps" : first ? `of ${number(first)} draws to the first check` : "draws"}${bad ? `, ${plural(bad, "divergence")}` : ""}${failed ? ", left out" : ""}`, failed ? "bad" : bad ? "warn" : ""];
+      return [`chain ${chain}`, now, goal || first || Math.max(1, ...what.map(last)), `${number(now)}${goal ? ` of ${tuning && r.began.tune === null ? "at most" : tuning ? "" : "about"} ${number(goal)}`.replace("  ", " ") : ""} ${tuning ? "tuning steps" : first ? (now < first ? `of ${number(first)} draws to the first check` : "draws, checking") : "draws"}${bad ? `, ${plural(bad, "divergence")}` : ""}${failed ? ", left out" : ""}`, failed ? "bad" : bad ? "warn" : ""];
     });
     if (!goal || r.status === "stale") return { ...none, rows };
     const of = (i) => Math.min(...what.filter((_, k) => p.phase[k] !== "failed").map((row) => row[i] ?? 0));
