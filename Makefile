@@ -11,6 +11,7 @@ endif
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+FEW := $(VENV)/.few# the library and what it needs, which is enough for a first look
 SITE = $(VENV)-docs/bin/sphinx-build -b html -j auto -W --keep-going -q
 
 # Peers: JAX, NumPyro and PyTorch stand beside this interpreter, PyMC beside one of Python 3.12 or later, which it needs.
@@ -27,15 +28,23 @@ help: ## list what can be asked for
 setup: $(STAMP) ## create the virtual environment and install everything into it
 
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	    echo "Consilience needs Python 3.11 or later; '$(PYTHON)' is not. Name another: make $(MAKECMDGOALS) PYTHON=python3.13" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
-	    echo "'$(PYTHON) -m venv' failed; Debian and Ubuntu keep it in the package python3-venv." >&2; rm -rf $(VENV); exit 1; }
-	@echo "Installing into $(VENV) (once; a minute or two) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(call into_venv,'.[dev]')
 	@touch $@
 
-demo: $(STAMP) ## two posteriors: eight schools and radon
+$(FEW): pyproject.toml
+	@$(call into_venv,.)
+	@touch $@
+
+define into_venv
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+    echo "Consilience needs Python 3.11 or later; '$(PYTHON)' is not. Name another: make $(MAKECMDGOALS) PYTHON=python3.13" >&2; exit 1; }; \
+test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+    echo "'$(PYTHON) -m venv' failed; Debian and Ubuntu keep it in the package python3-venv." >&2; rm -rf $(VENV); exit 1; }; \
+echo "Installing into $(VENV) (once; a minute or two) ..."; \
+$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable $(1)
+endef
+
+demo: $(if $(wildcard $(STAMP)),$(STAMP),$(FEW)) ## two posteriors: eight schools and radon
 	@$(BIN)/python examples/eight_schools.py --no-plots
 	@echo
 	@$(BIN)/python examples/radon.py --no-plots

@@ -198,7 +198,9 @@ def made(place: Path) -> None:
             subprocess.run([sys.executable, script, place, what], check=True)
     if not (place / "killed.zarr").exists():
         run = subprocess.Popen([sys.executable, script, place, "killed"])
-        time.sleep(20)
+        while run.poll() is None and not (place / "killed.run").exists():  # it checkpoints after the first draws
+            time.sleep(1)
+        time.sleep(5)
         run.kill()
         run.wait()
     broken = place / "broken.zarr"

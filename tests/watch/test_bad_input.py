@@ -52,7 +52,7 @@ def test_a_store_that_cannot_be_read_is_listed_with_its_reason(make: Make, tmp_p
     found = {run["name"]: run for run in asked(Folder(tmp_path), "runs").json()["runs"]}
     assert found["good.zarr"]["status"] == "converged"
     assert found["other.zarr"]["status"] == "unreadable"
-    assert "of a version that this one cannot read" in found["other.zarr"]["reason"]
+    assert "in a format that this version cannot read" in found["other.zarr"]["reason"]
     answer = asked(Folder(tmp_path), "run", run="other.zarr")
     assert (answer.status_code, "not a store of draws" in answer.json()["error"]) == (409, True)
 

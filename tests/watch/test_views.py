@@ -90,7 +90,7 @@ def test_a_half_written_chunk_is_a_gap_and_a_store_of_other_kinds_is_refused_in_
         '{"consolidated_metadata": {"metadata": {"posterior/draw": 3}}}',
     ):
         (path / "zarr.json").write_text(text)
-        with pytest.raises(StorageError, match="not a store of draws, or of a version"):
+        with pytest.raises(StorageError, match="not a store of draws, or in a format that"):
             StoreSource(path, "a")
     assert Folder(tmp_path).names() == ["a.zarr"]
     with pytest.raises(StorageError, match="is not there"):

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -167,8 +168,10 @@ def interval(wrong: int, runs: int, prob: float = 0.95) -> tuple[float, float]:
 
 
 def _course(attributes: Mapping[str, Any]) -> Iterator[str]:
-    for reason in _plain(attributes, "restarts"):
-        yield f"{RESTARTS.get(reason, reason)}; earlier draws are not in the result"
+    restarts = Counter(_plain(attributes, "restarts"))
+    for reason, count in restarts.items():
+        times = "" if count == 1 else " (twice)" if count == 2 else f" ({count} times)"
+        yield f"{RESTARTS.get(reason, reason)}{times}; earlier draws are not in the result"
     integrated = _plain(attributes, "integrated", {})
     if summed := [name for name in _plain(attributes, "marginalized") if name not in integrated]:
         yield f"{_listed(summed)} summed out during sampling, and drawn again for each draw"

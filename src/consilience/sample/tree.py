@@ -79,6 +79,8 @@ class Posterior(Outcome, xarray.DataTree):  # type: ignore[no-untyped-call]  # x
             try:
                 return super().__getattr__(name)
             except AttributeError:
+                if name.startswith("_"):  # asked of a tree that is being copied or unpickled, which has no groups yet
+                    raise
                 older = import_module("consilience.names.older_names").today("result", name)  # loaded by mistakes alone
                 group = next((key for key, group in self.children.items() if name in group.data_vars), None)
                 if older is None and group is not None:

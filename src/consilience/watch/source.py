@@ -218,7 +218,7 @@ class StoreSource(RunSource):
             chains = members["posterior/chain"]["shape"][0]
         except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise StorageError(
-                f"{self.name!r} is not a store of draws, or of a version that this one cannot read "
+                f"{self.name!r} is not a store of draws, or in a format that this version cannot read "
                 f"({type(error).__name__}: {error}); xarray may open it."
             ) from error
         if self.attributes.get("created_at") != self._created:  # other draws

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from consilience.inference.modes.regions import ModalRegion
 
 CLAIMED: Final = 0.1  # a share of starting points below that is worth a statement
+MOST_LISTED: Final = 6  # regions whose starting points are counted in words
 
 
 def statement(
@@ -37,7 +38,9 @@ def statement(
     hits = np.array([region.hits for region in found])
     sentences = []
     if several and (drawn := hits.sum()):
-        ended += f", which drew {_listed(hits / drawn)} of the starting points"
+        which = "which" if len(hits) <= MOST_LISTED else f"of which the {MOST_LISTED} largest"
+        largest = hits if len(hits) <= MOST_LISTED else np.sort(hits)[: -MOST_LISTED - 1 : -1]
+        ended += f", {which} drew {_listed(largest / drawn)} of the starting points"
     shares = [region.share for region in found if region.substantial]
     sentences.append(f"{ended}; {_listed(shares)} of the mass." if len(shares) > 1 else f"{ended}.")
     known = [region for region in found if np.isfinite(region.share)]

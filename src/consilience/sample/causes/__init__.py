@@ -15,7 +15,7 @@ from consilience.backends.callback import FAILURES
 from consilience.record import replace
 from consilience.run.verdicts import Verdict
 from consilience.sample.causes.breaks import edge, jump
-from consilience.sample.causes.draws import apart, dependence, few_draws, improper, slow, steps
+from consilience.sample.causes.draws import apart, dependence, few_draws, improper, separate, slow, steps
 from consilience.sample.causes.scales import hierarchy, neck, spike, tails
 from consilience.sample.causes.symptoms import Cause, Symptoms
 
@@ -35,6 +35,7 @@ LOOKS: Final[tuple[Callable[[Symptoms], Cause | None], ...]] = (
     dependence,
     hierarchy,
     steps,
+    separate,
     slow,
 )
 """The looks, each of which finds one cause or none, in the order in which they are asked."""

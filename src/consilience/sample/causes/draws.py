@@ -17,6 +17,10 @@ Floats = npt.NDArray[np.float64]
 
 TOGETHER: Final = 0.98  # correlation of two coordinates that the data tell apart badly
 SAME: Final = 1e-6  # nats, up to which two densities are equal
+MORE_CHAINS: Final = (
+    "Look at each chain, `result.posterior.sel(chain=0)`: leave a region out by a prior or a bound where it makes no "
+    "sense, and else run more chains, `pm.sample(chains=16)`."
+)
 
 
 def few_draws(evidence: Symptoms) -> Cause | None:
@@ -87,9 +91,17 @@ def apart(evidence: Symptoms) -> Cause | None:
         "regions",
         evidence.worst,
         "",
-        "Look at each chain, `result.posterior.sel(chain=0)`: leave a region out by a prior or a bound where it makes "
-        "no sense, and else run more chains, `pm.sample(chains=16)`.",
+        MORE_CHAINS,
     )
+
+
+def separate(evidence: Symptoms) -> Cause | None:
+    """Chains in different places of a coordinate, where nothing else explains it."""
+    if not evidence.separate.any():
+        return None
+    coordinate = int(np.argmax(evidence.separate))
+    said = f"the chains are in different places of `{evidence.names[coordinate]}`"
+    return Cause("regions", (evidence.variable(coordinate).name,), said, MORE_CHAINS)
 
 
 def _exchanged(evidence: Symptoms) -> str:

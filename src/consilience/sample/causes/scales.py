@@ -149,6 +149,7 @@ def tails(evidence: Symptoms) -> Cause | None:
     for s in evidence.stretches:
         if s.variable.name in children:
             far[s.slice] = 0.0
+    far[evidence.separate] = 0.0
     if not len(far) or far.max() < FAR:
         return None
     coordinate = int(np.argmax(far))

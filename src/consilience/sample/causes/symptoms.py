@@ -31,6 +31,7 @@ LEAST_EVALUATIONS, MOST_EVALUATIONS = 500, 5000
 LOOKED_AT: Final = 6  # divergences, and as many steps between draws, that are followed
 FEWEST: Final = 3  # divergences, of which a place can be told
 MOST_NAMED: Final = 3
+APART: Final = 3.0  # widths of a chain between the middles of chains, from which on they are in different places
 
 
 class Cause(Record):
@@ -146,6 +147,12 @@ class Symptoms:
     def far(self) -> Floats:
         """How many standard deviations of a normal core half a percent of the draws lie beyond, (coordinate,)."""
         return np.where(self.discrete, 0.0, np.fmax(*reach(self.draws)))
+
+    @cached_property
+    def separate(self) -> npt.NDArray[np.bool_]:
+        """Whether chains are in different places, (coordinate,)."""
+        middles, widths = np.median(self.chains, axis=1), np.median(self.chains.std(axis=1), axis=0)
+        return np.asarray(~self.discrete & (np.ptp(middles, axis=0) > APART * widths))
 
     def variable(self, coordinate: int) -> Any:
         """The free variable of a coordinate."""

@@ -223,7 +223,7 @@ export function parallel(rows, width) {
     return words(Math.min(width - half, Math.max(half, x(k))), inner + 24 + 15 * (k % 2), text, { "text-anchor": "middle" });
   };
   const lines = rows[0].ranks.slice(0, 120).map((_, i) => drawn("polyline", {
-    points: rows.map((r, k) => `${x(k)},${8 + inner * (1 - r.ranks[i])}`).join(" "), fill: "none", stroke: shade("bad"), opacity: 0.25,
+    points: rows.map((r, k) => `${x(k)},${8 + inner * (1 - r.ranks[i])}`).join(" "), fill: "none", stroke: shade("bad"), opacity: Math.max(0.25, Math.min(0.9, 5 / rows[0].ranks.length)),
   }));
   const axes = rows.flatMap((r, k) => [drawn("line", { x1: x(k), x2: x(k), y1: 8, y2: 8 + inner, class: "axis" }),
     name(k, short(r.text, Math.max(6, Math.floor((2 * step) / 6.8))))]);

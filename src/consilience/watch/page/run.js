@@ -211,7 +211,7 @@ export class RunPage {
     const first = tuning || goal ? 0 : r.began.min_draws ?? 0; // draws of each chain at the first check
     const rows = p.chains.slice(0, 64).map((chain, i) => {
       const failed = p.phase[i] === "failed", bad = last(p.divergences[i]), now = last(what[i]);
-      return [`chain ${chain}`, now, goal || first || Math.max(1, ...what.map(last)), `${number(now)}${goal ? ` of ${tuning && r.began.tune === null ? "at most" : tuning ? "" : "about"} ${number(goal)}`.replace("  ", " ") : ""} ${tuning ? "tuning steps" : first ? `of ${number(first)} draws to the first check` : "draws"}${bad ? `, ${plural(bad, "divergence")}` : ""}${failed ? ", left out" : ""}`, failed ? "bad" : bad ? "warn" : ""];
+      return [`chain ${chain}`, now, goal || first || Math.max(1, ...what.map(last)), `${number(now)}${goal ? ` of ${tuning && r.began.tune === null ? "at most" : tuning ? "" : "about"} ${number(goal)}`.replace("  ", " ") : ""} ${tuning ? "tuning steps" : first ? (now < first ? `of ${number(first)} draws to the first check` : "draws, checking") : "draws"}${bad ? `, ${plural(bad, "divergence")}` : ""}${failed ? ", left out" : ""}`, failed ? "bad" : bad ? "warn" : ""];
     });
     if (!goal || r.status === "stale") return { ...none, rows };
     const of = (i) => Math.min(...what.filter((_, k) => p.phase[k] !== "failed").map((row) => row[i] ?? 0));
@@ -486,6 +486,6 @@ export class RunPage {
     this.hide("divergences", !found.count || !some.length);
     if (!found.count || !some.length) return;
     const strong = some.filter((r) => Math.abs(r.shift) > 3).map((r) => `${r.text} is ${r.shift < 0 ? "small" : "large"}`);
-    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${plural(found.count, "divergent draw")}. Each line shows the ranks of one draw, the lowest at the bottom. `, strong.length ? `Divergent draws lie where ${strong.slice(0, 3).join(", ")}.` : "Divergent draws lie where the other draws do."));
+    this.part.divergences.replaceChildren(parallel(some, this.widthOf("divergences")), make("p", {}, `${plural(found.count, "divergent draw")}. Each line shows the ranks of one draw, the lowest at the bottom. `, strong.length ? `Divergent draws lie where ${strong.slice(0, 3).join(", ")}.` : found.count < 5 ? "They are too few to show where steps diverge." : "Divergent draws lie where the other draws do."));
   }
 }

@@ -6,7 +6,11 @@ import { modelPicture } from "./model.js";
 import { badge, LIVE } from "./run.js";
 
 const begun = (r) => r.began?.time ?? (r.created ? Date.parse(r.created) / 1000 : null);
-const dated = (seconds) => (seconds ? new Date(1000 * seconds).toLocaleString([], { dateStyle: "short", timeStyle: "short" }) : "–");
+const dated = (seconds) => {
+  if (!seconds) return "–";
+  const then = new Date(1000 * seconds), year = then.getFullYear() === new Date().getFullYear() ? undefined : "2-digit";
+  return then.toLocaleString([], { year, month: "numeric", day: "numeric", hour: "numeric", minute: "2-digit" });
+};
 // Headings, with what a column is sorted by; no function: it is not sorted.
 const HEADINGS = [["run", (r) => r.name], ["status", (r) => r.status], ["compare", null], ["began", begun], ["draws", (r) => (r.draws ?? 0) * (r.chains ?? 1)], ["time", (r) => r.seconds], ["ESS", (r) => r.check?.ess], ["ESS/s", (r) => r.ess_per_second],
   ["R-hat", (r) => r.check?.rhat], ["diverged", (r) => r.divergences], ["log evidence", (r) => r.evidence?.[0]], ["elpd (LOO)", (r, page) => page.elpd.get(r.name)?.elpd], ["data", null], ["model", (r) => r.began?.digest], ["seed", (r) => r.seed && (/^\d+$/.test(r.seed) ? Number(r.seed) : r.seed)]];
@@ -141,7 +145,7 @@ export class RunsPage {
     const link = make("a", { href: `#run=${encodeURIComponent(r.name)}`, "data-run": r.name, "data-focus": `run ${r.name}`, title: (r.reason ?? "").slice(0, 500), onclick: (event) => { event.preventDefault(); this.open(r.name); } }, name);
     const both = make("input", { type: "checkbox", "data-focus": `both ${r.name}`, "aria-label": `Compare ${name} with another run`, ...(this.two.has(r.name) ? { checked: "" } : {}), onchange: (e) => { e.target.checked ? this.two.add(r.name) : this.two.delete(r.name); this.compare(); } });
     const picture = digest ? make("button", { class: "plain", "data-focus": `model ${r.name}`, "aria-expanded": String(this.pictured === r.name), "aria-label": `Model ${digest} of ${name}`, onclick: () => this.picture(r) }, digest) : "–";
-    return make("tr", {}, make("td", {}, link), make("td", { class: "words" }, badge(r.status), TROUBLE.includes(r.status) && r.reason ? make("small", { class: "why", title: r.reason.slice(0, 500) }, short(r.reason.replaceAll("`", ""), 110)) : null), make("td", {}, both), figures.map((v) => make("td", {}, String(v))), make("td", {}, picture), make("td", {}, String(r.seed ?? "–")));
+    return make("tr", {}, make("td", {}, link), make("td", { class: "words" }, badge(r.status), TROUBLE.includes(r.status) && r.reason ? make("small", { class: "why", title: r.reason.slice(0, 500) }, short(r.reason.replaceAll("`", ""), 110)) : null), make("td", {}, both), figures.map((v) => make("td", {}, String(v))), make("td", {}, picture), make("td", { class: "seed" }, String(r.seed ?? "–")));
   }
 
   picture(r) {
