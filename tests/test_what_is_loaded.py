@@ -73,6 +73,23 @@ def test_eight_schools_loads_what_it_needs() -> None:
     assert not came_in
 
 
+LISTING = """
+import sys
+from consilience import {} as package
+print(*{{home for home, _ in package.HOMES.values()}} - {{*sys.modules}})
+"""
+
+
+@pytest.mark.parametrize("package", ["gp", "sparse", "statespace", "variational", "smc", "ode", "gradient"])
+def test_a_package_that_is_only_imported_loads_none_of_its_files(package: str) -> None:
+    """Files come with the first of their names that is used."""
+    where = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", LISTING.format(package)]
+    left = subprocess.run(command, capture_output=True, text=True, check=True, env=where).stdout.split()
+    homes = {home for home, _ in getattr(consilience, package).HOMES.values()}
+    assert homes - {*left} <= {"consilience.errors"}
+
+
 @pytest.mark.parametrize("option", ["-O", "-S"])
 def test_the_library_samples_without_assertions_and_without_site(option: str) -> None:
     assert loaded(option=option)

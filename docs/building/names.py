@@ -54,7 +54,7 @@ TENSORS = {
     "Reductions, sorting and counting": "reductions reduction quantiles order ordering counting index piecewise_linear "
     "interpolate",
     "Shapes and joining": "arrangement joining gathering shape packing padding",
-    "Products and linear algebra": "linalg products einstein",
+    "Products and linear algebra": "linalg linear_systems products einstein",
     "Loops, branches and batches": "loops branches control vectorize.mapped vectorize.named_axes vectorize.signature",
     "Functions and derivatives": "function functions evaluation differentiation python_ops python_functions "
     "printing.tree ir.node ir.types",

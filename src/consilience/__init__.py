@@ -99,7 +99,7 @@ _NAMES: Final = {
     "consilience.tensor.flattened": "cont_inputs hessian_diag inputvars intX join_nonshared_inputs",
 }
 _MODULES: Final = """
-    bart callbacks cluster compile dims distributions errors gp gradient graph ifelse logprob math ode
+    bart callbacks cluster compile dims distributions errors gp gradient graph ifelse logprob math ode plots
     printing=backends.printing raise_op scan smc=estimators.smc sparse statespace tensor
     variational=estimators.variational xtensor
 """

@@ -306,6 +306,7 @@ from consilience.plots import plot_rank_dist as plot_rank_dist
 from consilience.plots import plot_ridge as plot_ridge
 from consilience.plots import plot_trace as plot_trace
 from consilience.plots import plot_trace_dist as plot_trace_dist
+from consilience import plots as plots
 from consilience.estimators.calibration import posterior_predictive_check as posterior_predictive_check
 from consilience.estimators.calibration import power as power
 from consilience.backends.printing import pp as pp

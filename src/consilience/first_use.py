@@ -204,7 +204,7 @@ class _PackageOnUse(NamedModule):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*vars(self), *vars(self)["__all__"]})
+        return sorted({*(name for name in vars(self) if name.startswith("_")), *vars(self)["__all__"]})
 
 
 class _CalledOnUse(_PackageOnUse):

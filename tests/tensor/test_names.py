@@ -306,3 +306,14 @@ def test_split_says_which_of_two_meanings_was_meant() -> None:
     x = pt.vector("x")
     with pytest.raises(ShapeError):
         pt.split(x, [1, 2])[0].eval({x: np.arange(4.0)})
+
+
+@pytest.mark.parametrize("first", ["pm.scan.scan", "pt.scan", "pm.gradient.jacobian", "pt.jacobian", "pm.math.sum"])
+def test_functions_are_the_same_whichever_package_shows_them_first(first: str) -> None:
+    """Each takes the synonyms of its package, and is another function only where packages differ in that."""
+    code = (
+        f"import consilience as pm, consilience.tensor as pt; {first}\n"
+        "print(pt.scan is pm.math.scan, pt.scan is pm.scan.scan, pt.jacobian is pm.gradient.jacobian)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False", "False"]

@@ -9,9 +9,9 @@ import functools
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from consilience.first_use import guarded, telling
+from consilience.first_use import WRAPPER, guarded, telling
 
 # Words for one thing in PyTensor, NumPy and SciPy. A keyword stands for the first free parameter of its groups.
 _SYNONYMS: Final = tuple(
@@ -53,6 +53,8 @@ def published(thing: Any, module: str, name: str) -> Any:
 
 def accept(function: Any) -> Any:
     """A function that also takes synonyms of its keywords and refuses others by naming the nearest; else the thing."""
+    if isinstance(function, FunctionType) and function.__code__.co_filename == WRAPPER:
+        function = cast(Any, function).__wrapped__  # another package has shown it first
     plain = isinstance(function, FunctionType) and not function.__code__.co_flags & _TAKES_ANY
     return _accepting(function) if plain else guarded(function)
 
