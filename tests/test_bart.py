@@ -360,6 +360,8 @@ def test_draws_of_the_prior_have_its_mean_and_spread() -> None:
         ({"X": np.column_stack([np.zeros(8), np.full(8, np.nan)])}, ParameterError, "no values"),
         ({"Y": np.full(8, np.nan)}, ParameterError, "`Y`"),
         ({"X": [["a", "b"]] * 8}, ParameterError, "categories"),
+        ({"Y": np.arange(7.0)}, ShapeError, r"8 rows, and `Y` the shape \(7,\)"),
+        ({"Y": ["a"] * 8}, ParameterError, "`Y` must be numbers"),
     ],
 )
 def test_arguments_out_of_range_are_refused_by_name(given: dict[str, Any], error: type[Exception], told: str) -> None:

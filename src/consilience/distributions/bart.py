@@ -190,7 +190,8 @@ class BART(Continuous):
             shape = (shape,)
         if shape is not None and len(shape) > 2:
             raise ShapeError(f"BART: `shape` must be (n,) or (k, n) for n rows of `X`, got {tuple(shape)}.")
-        offset, scale = _scale(Y, int(m), shape[0] if shape is not None and len(shape) == 2 else 2)
+        response_of_rows = _response(Y, None if isinstance(covariates, Node) else len(covariates))
+        offset, scale = _scale(response_of_rows, int(m), shape[0] if shape is not None and len(shape) == 2 else 2)
         if leaf_sd is not None and not 0.0 < leaf_sd < math.inf:
             raise ParameterError(f"BART: `leaf_sd`, the standard deviation of a leaf, must be > 0, got {leaf_sd!r}.")
         chosen = _kinds(split_rules, columns, kinds, categories)
@@ -313,9 +314,21 @@ def _check_covariates(X: Array) -> None:
         raise ParameterError(f"BART: column {column} of `X` has no values at all; leave it out.")
 
 
-def _scale(Y: Any, m: int, classes: Any) -> tuple[float, float]:
+def _response(Y: Any, rows: int | None) -> Array:
+    """The response as numbers, one for each row as far as the rows are known."""
+    try:
+        values = np.asarray(Y.eval() if isinstance(Y, Node) else Y, float)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "BART: `Y` must be numbers, for it sets the scale of the prior; code categories as 0, 1, …"
+        ) from None
+    if rows is not None and values.ndim and values.size and rows not in values.shape:
+        raise ShapeError(f"BART: `X` has {rows} rows, and `Y` the shape {values.shape}; give the response of each row.")
+    return values
+
+
+def _scale(values: Array, m: int, classes: Any) -> tuple[float, float]:
     """Mean of the sum, and usual standard deviation of a leaf; those of pymc-bart, but for more than two classes."""
-    values = np.asarray(Y.eval() if isinstance(Y, Node) else Y, float)
     if not values.size or not np.isfinite(values).any():
         raise ParameterError("BART: `Y` has no finite values; it is the response, and sets the scale of the prior.")
     finite = values[np.isfinite(values)]

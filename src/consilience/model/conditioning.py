@@ -89,7 +89,7 @@ def _in_order_of(model: Model, name: str, value: Any) -> Any:
     """A value with the dims of the variable as one whose axes stand as there; anything else as it is."""
     dims = model.dims_of.get(name, ())
     if plain(value) is value:
-        return in_order_of(dims, value)
+        return in_order_of(dims, value, model.coords, model.columns_of.get(name))
     if set(value.dims) != set(dims):
         raise ShapeError(
             f"`{name}` has the dims {tuple(dims)!r}, and what is to replace it has {value.dims!r}; `.rename` gives "
@@ -289,6 +289,8 @@ class Rebuilt:
             node = new.named[name] = self.replaced[name]
             if self.origin(name) in old.dims_of:
                 new.dims_of[name] = old.dims_of[self.origin(name)]
+            if self.origin(name) in old.columns_of:
+                new.columns_of[name] = old.columns_of[self.origin(name)]
             # A deterministic that is a variable itself leaves it its name.
             if constant_value(node) is None and node not in titled:
                 set_name(node, name)

@@ -249,9 +249,9 @@ class Coordinates:
         """Names of all dimensions."""
         return list(self._axes)
 
-    def labels(self) -> dict[str, tuple[Any, ...] | None]:
-        """Labels of all dimensions."""
-        return {name: axis.labels for name, axis in self._axes.items()}
+    def labels(self, changed: Mapping[str, tuple[Any, ...] | None] | None = None) -> dict[str, tuple[Any, ...] | None]:
+        """Labels of all dimensions, `changed` in place of some."""
+        return {n: (changed or {}).get(n) or axis.labels for n, axis in self._axes.items()}
 
 
 def _size(name: str, length: Any) -> int:

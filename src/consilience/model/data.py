@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from consilience.backends import contexts
 from consilience.distributions.parameters import first_outside
-from consilience.errors import DtypeError, ModelError, ShapeError, SupportError
+from consilience.errors import ConsilienceWarning, DtypeError, ModelError, ShapeError, SupportError, warn
 from consilience.ir import (
     Dimension,
     Node,
@@ -237,15 +237,58 @@ def labelled_axes(value: Any) -> dict[str, Any]:
     return dict(zip(map(str, names), axes, strict=True))
 
 
-def in_order_of(dims: Sequence[str | None], value: Any) -> Any:
-    """Labelled values, such as a `DataArray`, with their axes in the order of a variable's dims; others as they are.
+def in_order_of(dims: Sequence[str | None], value: Any, labels: Mapping[str, Any], columns: Any = None) -> Any:
+    """Labelled values with their axes in the order of a variable's dims, and what lies along them in that of labels.
 
-    Their axes are moved if they are the same dims in another order: positions would say something else than names.
+    Positions would say something else than names. Other values, and other labels than those known, stay as they are.
+
+    `labels`: those of dims. `columns`: those of a table's columns, where `labels` has none for them.
     """
     theirs = getattr(value, "dims", None)
-    if not theirs or tuple(theirs) == tuple(dims) or Counter(theirs) != Counter(dims):
+    if theirs and tuple(theirs) != tuple(dims) and Counter(theirs) == Counter(dims):
+        value = value.transpose(*dims)
+    for axis in range(max(2, len(dims))):
+        known = labels.get(dims[axis] or "") if axis < len(dims) else None
+        value = _in_order_of_labels(value, axis, columns if known is None and axis == 1 else known)
+    return value
+
+
+def in_known_order(
+    name: str, dims: Sequence[str | None], value: Any, labels: Mapping[str, Any], columns: Sequence[Any] | None
+) -> Any:
+    """New values of data that once had these columns, `in_order_of`; a warning where columns have other names now."""
+    value = in_order_of(dims, value, labels, columns)
+    new = labels_along(value, 1)
+    if columns is not None and new is not None and len(new) == len(columns) and {*new} != {*columns}:
+        warn(
+            f"the columns of the data `{name}` were {list(columns)}, and are {list(new)} now; since the names differ, "
+            "columns are taken in their order.",
+            category=ConsilienceWarning,
+        )
+    return value
+
+
+def _in_order_of_labels(value: Any, axis: int, known: Sequence[Any] | None) -> Any:
+    own = labels_along(value, axis)
+    if known is None or own is None or own == tuple(known) or Counter(own) != Counter(known):
         return value
-    return value.transpose(*dims)
+    places = [own.index(label) for label in known]
+    if hasattr(value, "dims"):
+        return value.isel({value.dims[axis]: places})
+    return value.iloc[:, places] if hasattr(value, "iloc") else value[:, places]
+
+
+def labels_along(value: Any, axis: int) -> tuple[Any, ...] | None:
+    """Labels that values bring along an axis: a `DataArray` those of any, a table the names of its columns."""
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        dim = value.dims[axis] if axis < len(value.dims) else None
+        array = value.coords[dim].to_numpy() if dim in value.coords else None
+        found = None if array is None else list(array) if array.dtype.kind in "mM" else array.tolist()
+    else:
+        found = list(value.columns) if axis == 1 and hasattr(value, "columns") else None
+        if found is not None and not all(isinstance(label, str | tuple) for label in found):
+            return None  # numbers that a table gives to columns without names
+    return tuple(found) if found is not None and len({*found}) == len(found) else None
 
 
 # ---- slots

@@ -20,7 +20,7 @@ from consilience.ir import Node, constant
 from consilience.ir.arithmetic import like, plain
 from consilience.model import model_graph, printing
 from consilience.model.coordinates import Labels
-from consilience.model.data import in_order_of, labelled_axes, no_such_data, sparse_slots
+from consilience.model.data import labelled_axes, no_such_data, sparse_slots
 from consilience.model.functions import ModelFunctions
 from consilience.model.keywords import naming
 from consilience.model.log_density import ModelDensity, model_density
@@ -461,7 +461,7 @@ def Data(
         dims = dims if dims is not None else tuple(axes)
         coords = {**{dim: labels for dim, labels in axes.items() if labels is not None}, **(coords or {})}
     owner.add_coords(coords or {})
-    return owner.add_data(name, in_order_of((dims,) if isinstance(dims, str) else dims or (), value), dims)
+    return owner.add_data(name, value, dims)
 
 
 def set_data(
@@ -472,7 +472,8 @@ def set_data(
 ) -> None:
     """Replace the values of data containers of a model.
 
-    new_data: New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it.
+    new_data: New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it. Columns
+        of a table are placed by their names if these are the same as before, a `DataArray` by its labels.
     model: The model; by default that of the enclosing `with` block.
     coords (mapping): New labels of dimensions whose length changes, by name.
     Returns: The model has the new values.

@@ -39,8 +39,10 @@ from consilience.model.data import (
     data_slot,
     for_slot,
     given_data,
+    in_known_order,
     in_order_of,
     initial_numbers,
+    labels_along,
     no_such_data,
     with_sparse_parts,
 )
@@ -157,6 +159,8 @@ class ModelVariables(metaclass=context.Declaring):
         # Names of data that are constants in all expressions; what `data` has under them is kept for results.
         self.frozen: set[str] = set()
         self.dims_of: dict[str, tuple[str | None, ...]] = {}
+        # Names of the columns of tables that data came from.
+        self.columns_of: dict[str, tuple[Any, ...]] = {}
         self.cache: dict[object, Any] = {}
         for dim, labels in (coords or {}).items():
             self.add_coord(dim, labels)
@@ -275,7 +279,7 @@ class ModelVariables(metaclass=context.Declaring):
     ) -> GivenData | None:
         """Data of a variable as they are taken in, None where it has none; see `data.given_data`."""
         if observed is not None:
-            return given_data(self.name_for(name), in_order_of(dims or (), observed), total_size)
+            return given_data(self.name_for(name), in_order_of(dims or (), observed, self.coords), total_size)
         if total_size is not None:
             raise ModelError(f"`{name}`: `total_size` is the size of all data, `observed` a part of them; give both.")
         return None
@@ -511,8 +515,9 @@ class ModelVariables(metaclass=context.Declaring):
     def add_data(self, name: str, value: npt.ArrayLike, dims: DimensionNames = None) -> Node:
         """A named slot for data that can be exchanged with `set_data`."""
         full = self._full_name(name)
+        value = in_order_of(_listed(dims), value, self.coords)
         array = given_data(full, value, columns=True).numbers()
-        names = (dims,) if isinstance(dims, str) else tuple(dims) if dims is not None else (None,) * array.ndim
+        names = _listed(dims) if dims is not None else (None,) * array.ndim
         if len(names) != array.ndim:
             raise ShapeError(f"the data `{full}` have {array.ndim} axes of shape {array.shape}, but {len(names)} dims.")
         self._check_axes(full, names)
@@ -524,6 +529,8 @@ class ModelVariables(metaclass=context.Declaring):
                 shape.append(self.coordinates.open(dim, array.shape[axis], f"axis {axis} of the data `{full}`"))
         slot = data_slot(full, array, shape)
         self._enter(full, slot, names if any(dim is not None for dim in names) else None, "data")
+        if (columns := labels_along(value, 1)) is not None:
+            self.columns_of[full] = columns
         return slot
 
     def set_data(self, name: str, values: npt.ArrayLike, coords: Mapping[str, Labels] | None = None) -> None:
@@ -550,7 +557,9 @@ class ModelVariables(metaclass=context.Declaring):
                     f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."
                 )
             slot = self.data[full]
-            array = for_slot(full, slot, in_order_of(self.dims_of.get(full, ()), value))
+            columns = self.columns_of.get(full)
+            value = in_known_order(full, self.dims_of.get(full, ()), value, self.coordinates.labels(labels), columns)
+            array = for_slot(full, slot, value)
             for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
                 if dim is not None:
                     self.coordinates.check_length(dim, length, full, labels)

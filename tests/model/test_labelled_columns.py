@@ -1,0 +1,155 @@
+"""Values with labels are placed by these: the order of a table's columns changes no density and no prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import consilience as pm
+
+NAMES = ("a", "b", "c")
+RNG = np.random.default_rng(1)
+TABLE = pd.DataFrame(RNG.normal(size=(6, 3)), columns=list(NAMES))
+NEW = pd.DataFrame(RNG.normal(size=(4, 3)), columns=list(NAMES))
+Y = RNG.normal(size=6)
+
+
+def as_frame(table: Any) -> Any:
+    return table
+
+
+def as_array(table: Any) -> Any:
+    return xr.DataArray(table.to_numpy(), dims=("row", "f"), coords={"f": list(table.columns)})
+
+
+def as_turned_array(table: Any) -> Any:
+    return as_array(table).transpose("f", "row")
+
+
+def regression(table: Any, dims: bool) -> pm.Model:
+    with pm.Model(coords={"f": NAMES} if dims else {}) as model:
+        X = pm.Data("X", table, dims=("row", "f") if dims else None)
+        b = pm.Normal("b", dims="f") if dims else pm.Normal("b", shape=3)
+        pm.Normal("y", X @ b, observed=Y[: len(TABLE)])
+    return model
+
+
+def declared(table: Any) -> pm.Model:
+    return regression(table, True)
+
+
+def exchanged(table: Any) -> pm.Model:
+    model = regression(TABLE, True)
+    pm.set_data({"X": table}, model)
+    return model
+
+
+def exchanged_without_dims(table: Any) -> pm.Model:
+    model = regression(TABLE, False)
+    pm.set_data({"X": table}, model)
+    return model
+
+
+def exchanged_in_a_copy(table: Any) -> pm.Model:
+    model = pm.do(regression(TABLE, False), {})
+    pm.set_data({"X": table}, model)
+    return model
+
+
+def replaced(table: Any) -> pm.Model:
+    return pm.do(regression(TABLE, True), {"X": table})
+
+
+def outcomes(table: Any) -> pm.Model:
+    with pm.Model(coords={"f": NAMES, "row": range(len(TABLE))}) as model:
+        b = pm.Normal("b", dims="f")
+        pm.Normal("y", b, observed=table, dims=("row", "f"))
+    return model
+
+
+def observed(table: Any) -> pm.Model:
+    with pm.Model(coords={"f": NAMES, "row": range(len(TABLE))}) as model:
+        b = pm.Normal("b", dims="f")
+        pm.Normal("y", b, dims=("row", "f"))
+    return pm.observe(model, {"y": table})
+
+
+ROUTES = (declared, exchanged, exchanged_without_dims, exchanged_in_a_copy, replaced, outcomes, observed)
+WITHOUT_DIMS = (exchanged_without_dims, exchanged_in_a_copy)
+
+
+def density(model: pm.Model) -> float:
+    return float(model.compile_logp(mode="reference")({"b": np.array([0.3, -1.0, 2.0])}))
+
+
+@pytest.mark.parametrize("form", [as_frame, as_array, as_turned_array])
+@pytest.mark.parametrize("route", ROUTES)
+@settings(max_examples=6, deadline=None)
+@given(order=st.permutations(NAMES))
+def test_columns_are_taken_by_name(
+    route: Callable[[Any], pm.Model], form: Callable[[Any], Any], order: list[str]
+) -> None:
+    if route in WITHOUT_DIMS and form is as_turned_array:
+        return  # without dims nothing says which axis is which
+    assert density(route(form(TABLE[order]))) == density(route(TABLE.to_numpy()))
+
+
+def test_columns_of_a_polars_table_are_taken_by_name() -> None:
+    polars = pytest.importorskip("polars")
+    turned = polars.DataFrame({name: TABLE[name].to_numpy() for name in reversed(NAMES)})
+    for route in ROUTES:
+        assert density(route(turned)) == density(route(TABLE.to_numpy()))
+
+
+@settings(max_examples=4, deadline=None)
+@given(order=st.permutations(NAMES))
+def test_sums_of_trees_predict_from_columns_in_any_order(order: list[str]) -> None:
+    with pm.Model() as model:
+        f = pm.BART("f", pm.Data("X", TABLE), Y, m=3)
+        pm.Normal("y", f, 0.3, observed=Y, shape=f.shape)
+        quiet: Any = {"progressbar": False, "compute_convergence_checks": False}
+        result = pm.sample(5, tune=5, chains=1, random_seed=1, **quiet)
+
+        def predicted(table: Any) -> Any:
+            pm.set_data({"X": table})
+            return pm.sample_posterior_predictive(result, var_names=["f"], predictions=True, progressbar=False)
+
+        given_names, positions = predicted(NEW[order]), predicted(NEW.to_numpy())
+    del model
+    np.testing.assert_array_equal(given_names.predictions["f"], positions.predictions["f"])
+
+
+def test_new_labels_say_the_order_of_new_columns() -> None:
+    model = regression(TABLE, True)
+    turned = NEW[["c", "b", "a"]]
+    pm.set_data({"X": turned}, model, coords={"f": ["c", "b", "a"]})
+    np.testing.assert_array_equal(model.get_data("X"), turned)
+
+
+def test_rows_are_taken_as_they_stand() -> None:
+    """The index of a table is often that of another one: rows beside arrays without labels would be mixed up."""
+    model = regression(TABLE, True)
+    pm.set_data({"X": TABLE.iloc[::-1]}, model)
+    np.testing.assert_array_equal(model.get_data("X"), TABLE.to_numpy()[::-1])
+
+
+@pytest.mark.parametrize("dims", [False, True])
+def test_other_columns_are_named_in_a_warning(dims: bool) -> None:
+    model = regression(TABLE, dims)
+    with pytest.warns(
+        pm.errors.ConsilienceWarning, match=r"data `X` were \['a', 'b', 'c'\], and are \['z', 'b', 'c'\]"
+    ):
+        pm.set_data({"X": NEW.rename(columns={"a": "z"})}, model)
+
+
+def test_columns_without_names_are_taken_as_they_stand() -> None:
+    model = regression(pd.DataFrame(TABLE.to_numpy()), False)
+    pm.set_data({"X": pd.DataFrame(TABLE.to_numpy())[[2, 1, 0]]}, model)
+    np.testing.assert_array_equal(model.get_data("X"), TABLE.to_numpy()[:, ::-1])
