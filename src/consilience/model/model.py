@@ -472,8 +472,8 @@ def set_data(
 ) -> None:
     """Replace the values of data containers of a model.
 
-    new_data: New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it. Columns
-        of a table are placed by their names if these are the same as before, a `DataArray` by its labels.
+    new_data: New values by the name of the data. Lengths may change unless labels or fixed dimensions forbid it.
+        Columns of a table are placed by their names if these are the same as before, a `DataArray` by its labels.
     model: The model; by default that of the enclosing `with` block.
     coords (mapping): New labels of dimensions whose length changes, by name.
     Returns: The model has the new values.

@@ -15,7 +15,7 @@ from consilience.model.extension import Partly
 from consilience.model.model import Model
 from consilience.output.storage.datatree import label_array
 from consilience.record import Record
-from consilience.sample.given import variables_of
+from consilience.sample.given import in_model_order, variables_of
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +34,7 @@ class ByLabel(Record):
     @classmethod
     def of(cls, model: Model, trace: Any) -> ByLabel:
         """ModelError for a trace that has one label twice."""
-        indexes = getattr(variables_of(trace), "indexes", {})
+        indexes = getattr(in_model_order(model, variables_of(trace)), "indexes", {})
         places, new = {}, {}
         for dim, labels in model.coords.items():
             index = indexes.get(dim)

@@ -14,7 +14,13 @@ import numpy.typing as npt
 from consilience.errors import ModelError
 from consilience.model.data import given_data
 from consilience.model.model import Model
-from consilience.output.storage.datatree import SAMPLE_DIMENSIONS, WITHOUT_DRAWS, dataset, origin_of_now
+from consilience.output.storage.datatree import (
+    SAMPLE_DIMENSIONS,
+    WITHOUT_DRAWS,
+    dataset,
+    label_array,
+    origin_of_now,
+)
 from consilience.record import Record
 
 if TYPE_CHECKING:
@@ -36,6 +42,19 @@ class Unread:
     def part(self, place: tuple[int, ...], draws: slice) -> Array:
         """Some draws along the last axis of draws, at a place of the others."""
         return np.asarray(self._values[(*place, draws)])
+
+
+def in_model_order(model: Model, data: Any) -> Any:
+    """A data set with what lies along labelled dims in the order of the model, where labels are the same."""
+    turned = {}
+    for dim, index in getattr(data, "indexes", {}).items():
+        labels = model.coords.get(dim)
+        if labels is None or len(labels) != len(index) or not model.coordinates.has_declared_labels(dim):
+            continue
+        wanted = type(index)(label_array(labels))
+        if not index.equals(wanted) and index.is_unique and index.isin(wanted).all():
+            turned[dim] = index.get_indexer(wanted)
+    return data.isel(turned) if turned else data
 
 
 class Given(Record):
@@ -70,7 +89,7 @@ class Given(Record):
             if sample_dims is None
             else tuple([sample_dims] if isinstance(sample_dims, str) else sample_dims)
         )
-        posterior = variables_of(trace)
+        posterior = in_model_order(model, variables_of(trace))
         if isinstance(posterior, Mapping) and not hasattr(posterior, "sizes"):
             arrays = {name: given_data(name, posterior[name]).numbers() for name in wanted if name in posterior}
             if not arrays:

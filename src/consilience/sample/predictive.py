@@ -22,7 +22,7 @@ from consilience.sample.arguments import check_rest, wanted
 from consilience.sample.by_label import ByLabel, following
 from consilience.sample.compiling import naming_the_largest, prepare_sampler
 from consilience.sample.data import constant_data, observed_data
-from consilience.sample.given import Given, variables_of
+from consilience.sample.given import Given, in_model_order, variables_of
 
 Array = npt.NDArray[Any]
 Names: TypeAlias = Sequence[str] | str | None
@@ -270,8 +270,9 @@ def _listed(names: Names) -> list[str]:
 def _changed(model: Model, trace: Any, by_label: ByLabel) -> dict[str, str]:
     """Data of the model, and dimensions, that are not as the trace has them, and that labels do not bring together."""
     found: dict[str, str] = {}
-    variables = variables_of(trace)
+    variables = in_model_order(model, variables_of(trace))
     known = trace["constant_data"].to_dataset() if "constant_data" in getattr(trace, "children", ()) else {}
+    known = in_model_order(model, known)
     for name, values in constant_data(model).items():
         if name in known and by_label.differs(name, known[name].to_numpy(), values):
             found[name] = f"the data `{name}` have changed"
