@@ -67,15 +67,20 @@ def test_a_run_in_two_parts_is_the_run_in_one() -> None:
 
 
 def test_the_run_stops_when_what_was_asked_for_is_there() -> None:
-    """A target that four times as many chains reach takes fewer draws of each."""
-    lengths = []
-    for chains in (64, 256):
-        run = ended(NORMAL, RunPlan(), chains=chains)
-        assert run.verdict.status == "converged"
-        assert run.check is not None
-        assert run.check.ess >= 400.0
-        lengths.append(run.draws.shape[1])
-    assert lengths[1] <= lengths[0] <= 60
+    """A target that four times as many chains reach takes fewer draws of each.
+
+    Rounding differs between processors, and the length of one run with it (32 to 78 draws for seeds 1 to 6).
+    """
+    lengths: dict[int, list[int]] = {64: [], 256: []}
+    for chains in lengths:
+        for seed in (1, 2, 3):
+            run = ended(NORMAL, RunPlan(), chains=chains, seed=seed)
+            assert run.verdict.status == "converged"
+            assert run.check is not None
+            assert run.check.ess >= 400.0
+            lengths[chains].append(run.draws.shape[1])
+    assert max(lengths[256]) <= min(lengths[64])
+    assert np.mean(lengths[64]) <= 90
 
 
 def test_chains_in_two_modes_disagree() -> None:
