@@ -45,8 +45,8 @@ def ranks(family: str, count: int, draws: int) -> np.ndarray:
     """Ranks of the true function at three rows, and of the log density of the data, among draws of the posterior."""
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.uniform(size=20), rng.integers(0, 3, 20)])
-    binary = np.array([0.0, 1.0])
-    scale = {"normal": np.array([-1.0, 1.0]), "bernoulli": binary, "probit": binary, "poisson": np.array([-0.5, 0.5])}
+    ends = {"normal": [-1.0, 1.0], "bernoulli": [0.0, 1.0], "probit": [0.0, 1.0], "poisson": [-0.5, 0.5]}
+    scale = {name: np.resize(pair, 20) for name, pair in ends.items()}
     with pm.Model():
         pm.BART("mu", X, scale[family], m=3, split_rules=["continuous", "subset"])
         truths = pm.sample_prior_predictive(count, random_seed=3).prior["mu"].to_numpy()[0]
