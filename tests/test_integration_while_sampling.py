@@ -121,6 +121,21 @@ def test_factors_are_integrated_that_unknown_loadings_multiply() -> None:
     assert integrable(model(loadings=False)) == ()
 
 
+def test_factors_are_not_integrated_without_those_that_they_act_on() -> None:
+    """Structural equations: all of them cost too much, and some without the others gain nothing."""
+    with pm.Model() as model:
+        n = 437
+        chol = pm.LKJCholeskyCov("chol", n=2, eta=2, sd_dist=pm.Exponential.dist(1.0, shape=2), compute_corr=False)
+        low = pm.MvNormal("low", np.zeros(2), chol=pm.expand_packed_triangular(2, chol), shape=(n, 2))
+        middle = pm.Normal("middle", low @ pm.Normal("paths", shape=(2, 2)), pm.HalfNormal("residual"), shape=(n, 2))
+        high = pm.Normal("high", middle @ pm.Normal("effects", shape=2), pm.HalfNormal("rest"), shape=n)
+        factors = pt.concatenate([low, middle, high[:, None]], axis=1)
+        loadings = pt.concatenate([np.ones((5, 1)), pm.Normal("loadings", 1, 0.5, shape=(5, 2))], axis=1)
+        mean = (factors[:, :, None] * loadings).reshape((n, 15))
+        pm.Normal("y", mean, pm.HalfNormal("noise", shape=15), observed=np.zeros((n, 15)))
+    assert integrable(model) in ((), ("low", "middle", "high"))
+
+
 def test_sums_of_trees_and_what_acts_beside_them_stay() -> None:
     with pm.Model() as model:
         trees = pm.BART("trees", rng.normal(size=(80, 2)), rng.normal(size=80), m=3)

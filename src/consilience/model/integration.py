@@ -108,9 +108,10 @@ def _chosen(
     if not found or all(v.name in found for v in model.free if v.continuous):
         return ()
     before, _ = cost(model, summed, loops=True)
+    whole = len(found)
     while found:
         after, _ = cost(model, [*summed, *found], loops=True)
-        if after <= min(MOST, before * _times(model, terms, [*summed, *found])):
+        if after <= min(MOST, before * _times(model, terms, [*summed, *found], len(found) == whole)):
             break
         found.pop()
     found += _following(model, terms, found, movable)
@@ -131,8 +132,11 @@ def _following(model: Model, terms: ModelTerms, found: Sequence[str], movable: S
     ]
 
 
-def _times(model: Model, terms: ModelTerms, names: Sequence[str]) -> float:
-    """How many times the operations of the density as it is are worth an integral that was written."""
+def _times(model: Model, terms: ModelTerms, names: Sequence[str], whole: bool) -> float:
+    """How many times the operations of the density as it is are worth an integral that was written.
+
+    whole: Whether it is over all that can be integrated: some factors without those that they act on gain nothing.
+    """
     from consilience.elimination.integrals import Integral  # few models need it
 
     made = without(model, names)
@@ -144,7 +148,7 @@ def _times(model: Model, terms: ModelTerms, names: Sequence[str]) -> float:
         return TIMES_TOGETHER
     if min(v.size for v in made.marginalized if v.continuous) < ALONE:
         return 0.0
-    return TIMES_MULTIPLIED if joined > 1 and _is_multiplied(terms, names) else TIMES_ALONE
+    return TIMES_MULTIPLIED if whole and joined > 1 and _is_multiplied(terms, names) else TIMES_ALONE
 
 
 def _is_multiplied(terms: ModelTerms, names: Sequence[str]) -> bool:
