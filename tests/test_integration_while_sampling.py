@@ -126,7 +126,7 @@ def test_factors_are_not_integrated_without_those_that_they_act_on() -> None:
     with pm.Model() as model:
         n = 437
         chol = pm.LKJCholeskyCov("chol", n=2, eta=2, sd_dist=pm.Exponential.dist(1.0, shape=2), compute_corr=False)
-        low = pm.MvNormal("low", np.zeros(2), chol=pm.expand_packed_triangular(2, chol), shape=(n, 2))
+        low = pm.MvNormal("low", np.zeros(2), chol=pm.math.expand_packed_triangular(2, chol), shape=(n, 2))
         middle = pm.Normal("middle", low @ pm.Normal("paths", shape=(2, 2)), pm.HalfNormal("residual"), shape=(n, 2))
         high = pm.Normal("high", middle @ pm.Normal("effects", shape=2), pm.HalfNormal("rest"), shape=n)
         factors = pt.concatenate([low, middle, high[:, None]], axis=1)
