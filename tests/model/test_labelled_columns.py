@@ -63,6 +63,14 @@ def exchanged_in_a_copy(table: Any) -> pm.Model:
     return model
 
 
+def exchanged_in_a_part(table: Any) -> pm.Model:
+    with pm.Model() as model, pm.Model(name="part"):
+        b = pm.Normal("b", shape=3)
+        pm.Normal("y", pm.Data("X", TABLE) @ b, observed=Y)
+    pm.set_data({"part::X": table}, model)
+    return model
+
+
 def replaced(table: Any) -> pm.Model:
     return pm.do(regression(TABLE, True), {"X": table})
 
@@ -81,12 +89,13 @@ def observed(table: Any) -> pm.Model:
     return pm.observe(model, {"y": table})
 
 
-ROUTES = (declared, exchanged, exchanged_without_dims, exchanged_in_a_copy, replaced, outcomes, observed)
-WITHOUT_DIMS = (exchanged_without_dims, exchanged_in_a_copy)
+WITHOUT_DIMS = (exchanged_without_dims, exchanged_in_a_copy, exchanged_in_a_part)
+ROUTES = (declared, exchanged, *WITHOUT_DIMS, replaced, outcomes, observed)
 
 
 def density(model: pm.Model) -> float:
-    return float(model.compile_logp(mode="reference")({"b": np.array([0.3, -1.0, 2.0])}))
+    name = model.free[0].name
+    return float(model.compile_logp(mode="reference")({name: np.array([0.3, -1.0, 2.0])}))
 
 
 @pytest.mark.parametrize("form", [as_frame, as_array, as_turned_array])

@@ -530,7 +530,8 @@ class ModelVariables(metaclass=context.Declaring):
         slot = data_slot(full, array, shape)
         self._enter(full, slot, names if any(dim is not None for dim in names) else None, "data")
         if (columns := labels_along(value, 1)) is not None:
-            self.columns_of[full] = columns
+            for owner in self.lineage():
+                owner.columns_of[full] = columns
         return slot
 
     def set_data(self, name: str, values: npt.ArrayLike, coords: Mapping[str, Labels] | None = None) -> None:
