@@ -137,3 +137,14 @@ def test_variables_whose_number_grows_with_the_data_are_refused() -> None:
         with pytest.raises(ModelError, match="grows with the data"):
             pm.smc.assimilate(result, {"y": Y[5:6]})
     assert model["y"].eval().shape == (5,)
+
+
+def test_columns_of_new_rows_are_appended_by_name() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame(np.random.default_rng(1).normal(size=(4, 2)), columns=["a", "b"])
+    with pm.Model() as model:
+        pm.Normal("y", pm.Data("X", rows[:2]) @ pm.Normal("beta", shape=2), observed=pm.Data("y_data", [0.5, 1.0]))
+        result = pm.sample_smc(100, random_seed=1, progressbar=False, compute_convergence_checks=False)
+        new = {"X": rows[2:][["b", "a"]], "y_data": [0.0, 0.2]}
+        pm.smc.assimilate(result, new, random_seed=1, progressbar=False, compute_convergence_checks=False)
+    np.testing.assert_array_equal(model.data["X"].get_value(), rows)

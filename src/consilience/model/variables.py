@@ -558,9 +558,7 @@ class ModelVariables(metaclass=context.Declaring):
                     f"the data `{full}` are frozen, so they cannot be exchanged; set them in the model that was frozen."
                 )
             slot = self.data[full]
-            columns = self.columns_of.get(full)
-            value = in_known_order(full, self.dims_of.get(full, ()), value, self.coordinates.labels(labels), columns)
-            array = for_slot(full, slot, value)
+            array = for_slot(full, slot, self.placed(full, value, labels))
             for dim, length in zip(self.dims_of.get(full, ()), array.shape, strict=False):
                 if dim is not None:
                     self.coordinates.check_length(dim, length, full, labels)
@@ -572,6 +570,11 @@ class ModelVariables(metaclass=context.Declaring):
         for slot, array in arrays.items():
             contexts.DEFAULT.set(slot, array)
         self.coordinates.change(lengths, labels, decided)
+
+    def placed(self, name: str, value: Any, changed: Mapping[str, tuple[Any, ...] | None] | None = None) -> Any:
+        """New values of data by the labels that these have, `changed` in place of some."""
+        labels, columns = self.coordinates.labels(changed), self.columns_of.get(name)
+        return in_known_order(name, self.dims_of.get(name, ()), value, labels, columns)
 
     def data_slots(self) -> list[Node]:
         """Shared slots of the model's data, and other shared variables that its expressions use."""

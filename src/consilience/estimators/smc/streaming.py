@@ -90,7 +90,7 @@ def assimilate(
     before = model_density(owner)
     _check(result, new_data, present, before)
     own = made_kernel(kernel, kernel_kwargs, before)
-    grown = {name: _appended(name, present[name], batch) for name, batch in new_data.items()}
+    grown = {name: _appended(name, present[name], owner.placed(name, batch)) for name, batch in new_data.items()}
     longer = {dim: [*(labels.get(dim) or ()), *more] for dim, more in (coords or {}).items()}
     seed = seed_from([seed_from(random_seed), sum(len(values) for values in grown.values())])
     try:
