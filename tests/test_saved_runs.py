@@ -323,6 +323,34 @@ def test_a_run_whose_netcdf_file_cannot_be_written_ends_with_all_draws(tmp_path:
     assert (x(found) == x(sampled(None))).all()
 
 
+@pytest.mark.parametrize("spilled", [False, True])
+def test_a_checkpoint_whose_writer_was_killed_is_looked_at_without_a_change(tmp_path: Path, spilled: bool) -> None:
+    """A transaction that has begun to overwrite the file, with its journal, as a kill leaves them."""
+    path, killed = tmp_path / "c", tmp_path / "killed"
+    killed.mkdir()
+    sampled(path)
+    whole = state_file.glance(path)
+    with sqlite3.connect(path, isolation_level=None) as database:
+        database.execute("PRAGMA cache_size = 1" if spilled else "PRAGMA cache_size = 10000")
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("DELETE FROM contents WHERE number = 0")
+        database.execute("INSERT INTO contents VALUES (0, 0, x'00', zeroblob(3000000))")
+        for end in ("", "-journal"):
+            shutil.copy(f"{path}{end}", killed / f"c{end}")
+        database.execute("ROLLBACK")
+    database.close()
+    assert (killed / "c").stat().st_size > path.stat().st_size or not spilled
+    before = {each.name: each.read_bytes() for each in killed.iterdir()}
+    assert plain_values.pack(state_file.glance(killed / "c")) == plain_values.pack(whole)
+    assert {each.name: each.read_bytes() for each in killed.iterdir()} == before
+    if spilled:
+        with (killed / "c-journal").open("ab") as journal:
+            journal.write(bytes.fromhex("d9d505f920a163d7"))
+        for read in (state_file.glance, state_file.read):
+            with pytest.raises(StorageError, match="names another file"):
+                read(killed / "c")
+
+
 # --- checkpoints that an enemy wrote -----------------------------------------------------------------------------
 
 

@@ -7,7 +7,8 @@
 Each page is drawn at 1280 and 400 pixels, light and dark. In: a built site, or a folder in which runs of all kinds are
 made where it is empty. Out: PNG files, and a line for each overflow, each error of the browser, and each violation.
 `checks` draws nothing, and looks at all pages whose address begins with one of the words, all without words.
-Needs Playwright and Chromium; axe-core is a file of npm's package of that name.
+Needs Playwright and Chromium, and for `watch` this library's extras `watch`, `zarr` and `netcdf`; axe-core is a file
+of npm's package of that name.
 """
 
 from __future__ import annotations

@@ -24,6 +24,10 @@ MARK = 0x43534C01
 """SQLite's `application_id` of these files, the version of their layout in the last byte."""
 STATE = 0
 """Number of the state; blocks are counted from 1."""
+JOURNAL = "-journal"
+"""What SQLite puts behind the name of a file for that in which the pages before a transaction are."""
+OTHER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""Last bytes of a journal that names another one, as of a transaction over several files."""
 PART = 1 << 28
 """Bytes per row; SQLite's rows end at 10⁹."""
 TABLE = "CREATE TABLE contents (number, part, digest, bytes, PRIMARY KEY (number, part))"
@@ -44,7 +48,7 @@ def create(path: Path, state: object, blocks: Sequence[object]) -> bytes:
                 digest = _put(database, state, blocks, 0)
                 database.execute("COMMIT")
             # what a killed process left of an older file would be taken for a part of this one
-            path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+            path.with_name(f"{path.name}{JOURNAL}").unlink(missing_ok=True)
     except OSError as error:
         raise failure(path, error, "what was there before is kept") from error
     return digest
@@ -94,16 +98,47 @@ def read(path: Path) -> tuple[Any, int, bytes]:
 
 
 def glance(path: Path) -> Any:
-    """The state alone, for whoever only looks: nothing is checked but its digest, and nothing is ever written.
+    """The state alone, for whoever only looks: nothing is checked but its digest, and nothing there is ever written.
+
+    What a killed process left half written is undone in a copy.
 
     Raises StorageError, also while the file is being written for longer than five seconds.
     """
-    with _connected(path, "ro") as database:
+    with _undone(path) as whole, _connected(whole, "ro", path) as database:
         _check_schema(database, path)
         found, _ = _select(database, path, STATE)
     if not isinstance(found, list) or len(found) != 2:
         raise damaged(path, "its state does not say how many blocks there are")
     return found[0]
+
+
+@contextlib.contextmanager
+def _undone(path: Path) -> Iterator[Path]:
+    """The file, or a copy of it without the transaction in which its writer was killed, if it was."""
+    import sqlite3
+
+    try:
+        with _connected(path, "ro") as database:
+            database.execute("PRAGMA application_id")
+    except StorageError as error:
+        if getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise
+    else:
+        yield path
+        return
+    import shutil  # few files need them
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        try:
+            for end in ("", JOURNAL):
+                shutil.copyfile(f"{path}{end}", f"{copy}{end}")
+        except OSError as error:
+            raise failure(path, error, "its writer was killed; `pm.resume` goes on from it") from error
+        with _connected(copy, "rw", path) as database:
+            database.execute("PRAGMA application_id")
+        yield copy
 
 
 def _check_schema(database: sqlite3.Connection, path: Path) -> None:
@@ -143,6 +178,10 @@ def _connected(path: Path, mode: str = "rw", shown: Path | None = None) -> Itera
     import sqlite3
 
     name = shown or path
+    with contextlib.suppress(OSError), open(f"{path}{JOURNAL}", "rb") as journal:
+        journal.seek(-len(OTHER_JOURNAL), 2)
+        if journal.read() == OTHER_JOURNAL:
+            raise damaged(name, "its journal names another file, which SQLite would delete")
     try:
         with contextlib.closing(
             sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", isolation_level=None, uri=True)
