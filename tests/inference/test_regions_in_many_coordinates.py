@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
-from consilience.inference.modes.common_block import common_block, widths_at
+from consilience.inference.modes.common_block import MOST_COORDINATES, common_block, widths_at
 from consilience.inference.modes.coverage import PROMISED, poisson_bound, unmet
 from consilience.inference.modes.evaluations import Evaluations
 from consilience.inference.modes.regions import Regions
@@ -131,6 +131,15 @@ def test_modes_of_other_curvature_differ_in_all_coordinates_in_which_it_does() -
         assert second.log_volume - first.log_volume == pytest.approx(120 * np.log(2.0), rel=1e-3)
     with Evaluations(target, 100) as evaluations:
         assert common_block(evaluations, target.modes, np.ones(120), np.random.default_rng(1)) is None
+
+
+@pytest.mark.parametrize("dimension", [300, MOST_COORDINATES + 1])
+def test_no_search_takes_eigenvectors_of_more_than_a_thousand_coordinates(dimension: int) -> None:
+    """However cheap gradients are: the budget counts these alone."""
+    target = Mixture(np.eye(dimension)[:2] * 60.0, (0.5, 0.5), (1.0, 2.0))
+    with Evaluations(target, 10 * dimension) as evaluations:
+        found = common_block(evaluations, target.modes, np.ones(dimension), np.random.default_rng(1))
+    assert (0 if found is None else len(found.places)) == (dimension if dimension <= MOST_COORDINATES else 0)
 
 
 # -- how long a search goes on -----------------------------------------------------------------------------------------

@@ -240,6 +240,10 @@ def test_values_outside_the_support_are_no_initial_values() -> None:
         pm.Uniform("u", 0, 1, initval=2.0)
     with pytest.raises(pm.SupportError, match=r"initial value of `u` is outside its support: 2\.0"):
         model.initial_point()
+    with pm.Model() as model:
+        pm.Uniform("u", 0, 1, initval=np.full(500, 2.0), shape=500)
+    with pytest.raises(pm.SupportError, match=r"`u` is outside its support: \[2\., 2\., 2\., \.\.\., 2\., 2\., 2\.\];"):
+        model.initial_point()
 
 
 @pytest.mark.parametrize(

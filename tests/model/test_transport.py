@@ -57,6 +57,16 @@ def areas(rng: np.random.Generator) -> None:
     pm.Poisson("y", 5.0 * pt.exp(predictor), observed=rng.poisson(5.0, 25))
 
 
+def parts_of_a_process_elsewhere(rng: np.random.Generator) -> None:
+    x, lengths = np.linspace(0.0, 9.0, 25)[:, None], pm.Gamma("lengths", 5, 1, shape=2)
+    smooth = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, ls=lengths[0]))
+    whole = smooth + pm.gp.Latent(cov_func=pm.gp.cov.Matern52(1, ls=lengths[1]))
+    f = whole.prior("f", X=x)
+    pm.Poisson("y", pt.exp(f), observed=rng.poisson(3, 25))
+    whole.conditional("beyond", x[:3] + 10.0)
+    smooth.conditional("smooth part", x[:3] + 10.0, given={"X": x, "f": f, "gp": whole})
+
+
 def groups(rng: np.random.Generator) -> None:
     x = pm.Normal("x", pm.Normal("mean"), pm.HalfNormal("s"), shape=120)
     pm.Binomial("y", 3, logit_p=x[np.arange(200) % 120], observed=rng.integers(0, 4, 200))
@@ -125,6 +135,7 @@ MODELS: Any = [
     volatility,
     classified,
     areas,
+    parts_of_a_process_elsewhere,
     groups,
     *(
         pytest.param(own, marks=pytest.mark.slow)

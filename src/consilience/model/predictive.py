@@ -99,7 +99,7 @@ def _warn_of_nan(
     found = []
     for name, array in drawn.items():
         node = model.named[name]
-        wrong = np.atleast_1d(undefined(node, array).reshape(len(array), -1).any(axis=1))
+        wrong = np.any(undefined(node, array), axis=tuple(range(1, array.ndim)))
         if wrong.any():
             first = int(wrong.argmax())
             known = {model.named[n]: constant(values[first]) for n, values in {**given, **drawn}.items() if n != name}

@@ -165,15 +165,16 @@ def _evaluate(
 
 def _outside(variable: FreeVariable, value: npt.NDArray[Any]) -> str:
     """Why a value has no place on the line: it is not of the support, or a transform comes twice."""
+    shown = value.tolist() if value.size <= 8 else np.array2string(value, threshold=8, edgeitems=3, separator=", ")
     steps = [label(step) for step in variable.transform.steps] if isinstance(variable.transform, Chain) else []
     if len(set(steps)) < len(steps):
         return (
             f"`{variable.name}` is transformed by {', then '.join(steps)}, which has no value at its initial value "
-            f"{value.tolist()}: `transform=` comes after the default transform. Leave it out, or pass "
+            f"{shown}: `transform=` comes after the default transform. Leave it out, or pass "
             "`default_transform=None` besides."
         )
     return (
-        f"the initial value of `{variable.name}` is outside its support: {value.tolist()}; "
+        f"the initial value of `{variable.name}` is outside its support: {shown}; "
         "give one inside with `initval=` or `initvals=`."
     )
 

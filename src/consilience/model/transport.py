@@ -313,10 +313,12 @@ def transport(model: Model, chosen: Transported) -> Model:
         raw = Normal.dist(0.0, 1.0, shape=own.point.static_shape)
         values = parted(own.mean + own.spread(raw), block.terms.leaves)
         *values, volume = substitute([*values, own.volume], block.back)
+        # Not `total`: what priors of one form have in common would be written anew inside the variables themselves.
         priors = [density(made.named[name], made.named[name]) for name in names]
+        prior = sum(reduce("sum", term) if term.ndim else term for term in priors)
         made.add_potential(
             _title(names),
-            total(priors) + volume + 0.5 * (reduce("sum", raw * raw) + size_of(raw) * math.log(2.0 * math.pi)),
+            prior + volume + 0.5 * (reduce("sum", raw * raw) + size_of(raw) * math.log(2.0 * math.pi)),
         )
         raws: dict[str, dict[str, Node]] = {name: {} for name in names}
         raws[names[0]] = {"_raw": raw}

@@ -33,6 +33,8 @@ def drawn_points(result: Any, model: ModelVariables, count: int, seed: int) -> l
         )
     draws = {name: values for name, values in stacked(posterior).items() if name in names}
     size = len(draws[names[0]])
+    if not size:
+        raise ModelError("the result that chains are to begin with has no draws; a longer run may have some.")
     generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), 11]))
     chosen = generator.permutation(size)[:count] if size >= count else generator.integers(size, size=count)
     return [{name: values[place] for name, values in draws.items()} for place in chosen]

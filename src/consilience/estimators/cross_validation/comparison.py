@@ -66,7 +66,7 @@ def compare(
         folder.mkdir(parents=True, exist_ok=True)
     found = dict(compare_dict)
     for name, result in compare_dict.items():
-        groups = () if name in known else getattr(result, "children", ())
+        groups = {} if name in known else getattr(result, "children", {})
         check_log_likelihood(f"the result {name!r}", groups)
         if "log_likelihood" in groups:
             found[name] = loo(result, pointwise=True, var_name=var_name)

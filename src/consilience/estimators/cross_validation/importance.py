@@ -6,7 +6,7 @@ A result in; ArviZ's `ELPDData` out, whose numbers are those of `arviz_stats.loo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,13 +23,15 @@ OF_TASK: Final = 16 * 2**20
 """Bytes that go to a worker at once."""
 
 
-def check_log_likelihood(title: str, groups: Collection[str]) -> None:
-    """Raise ArgumentError where a result of a run has no log likelihoods."""
+def check_log_likelihood(title: str, groups: Mapping[str, Any]) -> None:
+    """Raise ArgumentError where a result of a run has no log likelihoods, or none of any draw."""
     if "posterior" in groups and "log_likelihood" not in groups:
         raise ArgumentError(
             f"{title} has no log likelihoods; add them with `pm.compute_log_likelihood(result, model=model)`, or "
             'sample with `idata_kwargs={"log_likelihood": True}`.'
         )
+    if "log_likelihood" in groups and 0 in groups["log_likelihood"].sizes.values():
+        raise ArgumentError(f"{title} has no draws of its log likelihoods; a longer run may have some: see `max_time`.")
 
 
 def loo(
@@ -71,7 +73,7 @@ def loo(
         raise ArgumentError(
             f"`loo`: `data` must be a result or the path of a stored one; there is nothing at {data!r}."
         )
-    groups = getattr(data, "children", ())
+    groups = getattr(data, "children", {})
     check_log_likelihood("`loo`: the result", groups)
     known = data["log_likelihood"].data_vars if "log_likelihood" in groups else {}
     name = var_name if var_name is not None or len(known) != 1 else str(next(iter(known)))

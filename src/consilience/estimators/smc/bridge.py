@@ -71,14 +71,14 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
             "`pm.sample_smc` estimates the evidence, in `result.posterior.attrs`."
         )
     posterior = result.posterior if hasattr(result, "posterior") else result["posterior"]
-    chains = int(posterior.sizes["chain"])
-    points = density.unconstrained(stacked(posterior)).reshape(chains, -1, density.dimension)
-    half = points.shape[1] // 2
+    chains, count = (int(posterior.sizes[axis]) for axis in ("chain", "draw"))
+    half = count // 2
     if chains * half <= 2 * density.dimension:
         raise SamplingError(
-            f"{chains} x {points.shape[1]} draws are too few for {density.dimension} dimensions, since half of them "
+            f"{chains} x {count} draws are too few for {density.dimension} dimensions, since half of them "
             "must tell a covariance; take more."
         )
+    points = density.unconstrained(stacked(posterior)).reshape(chains, count, density.dimension)
     first, second = points[:, :half].reshape(-1, density.dimension), points[:, half:]
     shape = shape_of(first, np.full(len(first), 1 / len(first)))
     seed = seed_from(random_seed)

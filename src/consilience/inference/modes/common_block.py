@@ -25,6 +25,7 @@ COUPLED: Final = 2e-3  # entry of a Hessian scaled by widths, from which two coo
 DIFFERING: Final = 5e-3  # between products of scaled Hessians with a random direction
 CHECKS: Final = 4  # random directions at most
 AT_ONCE: Final = 64  # columns of Hessians
+MOST_COORDINATES: Final = 1_000  # of a block: the eigenvectors of 5,000 took minutes for a mode, which no budget counts
 
 
 class CommonBlock(Record, eq=False):
@@ -60,7 +61,7 @@ def widths_at(evaluations: Evaluations, mode: Floats, units: Floats, generator: 
 def common_block(
     evaluations: Evaluations, modes: Floats, widths: Floats, generator: np.random.Generator
 ) -> CommonBlock | None:
-    """The least set of coordinates outside which the modes are alike to second order; None beyond the budget.
+    """The least set of coordinates outside which the modes are alike to second order; None beyond budget and size.
 
     `modes`: float64[modes, dimension], two at least. `widths`: units of the coordinates, see `widths_at`.
     """
@@ -102,9 +103,11 @@ class _Columns:
         return np.asarray((slopes[:, 1] - slopes[:, 0]) / (2.0 * STEP) * self.widths)
 
     def close(self, wanted: NDArray[np.bool_]) -> bool:
-        """Learn these columns, and those of all coordinates that interact with them; False beyond the budget."""
+        """Learn these columns, and those of all coordinates that interact with them; False beyond budget and size."""
         new = np.flatnonzero(wanted & ~self.known)
         while len(new):
+            if len(self.columns) + len(new) > MOST_COORDINATES:
+                return False
             if not self.evaluations.affordable(1, 2 * len(new) * len(self.modes)):
                 return False
             coupled = np.zeros(len(self.known), np.bool_)
