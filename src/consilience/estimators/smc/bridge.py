@@ -72,7 +72,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
         )
     posterior = result.posterior if hasattr(result, "posterior") else result["posterior"]
     chains = int(posterior.sizes["chain"])
-    points = density.unconstrained(stacked(posterior)).reshape(chains, -1, density.dimension)
+    points = density.unconstrained(stacked(posterior, density.model)).reshape(chains, -1, density.dimension)
     half = points.shape[1] // 2
     if chains * half <= 2 * density.dimension:
         raise SamplingError(
