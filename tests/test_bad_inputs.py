@@ -15,8 +15,8 @@ import pytest
 
 import consilience as pm
 import consilience.tensor as pt
+from consilience.diagnostics.measurement import usable_processors
 from consilience.native.threads import NativeThreads
-from consilience.run.threads.thread_pool import usable_cores
 from tests.bad_inputs import KINDS, NEVER, all_cases, callables, outcomes, parameters
 
 QUICK = 60
@@ -147,7 +147,7 @@ def test_there_are_no_more_threads_than_work(monkeypatch: pytest.MonkeyPatch) ->
         pm.sample(20, tune=20, chains=2, cores=2000, random_seed=1, progressbar=False, compute_convergence_checks=False)
         pm.sample(chains=2, cores=2000, random_seed=1, progressbar=False)
     assert counts
-    assert max(counts) <= max(2, usable_cores())
+    assert max(counts) <= max(2, usable_processors())
     assert threading.active_count() <= before + 16
 
 

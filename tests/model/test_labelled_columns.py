@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consilience as pm
+from consilience.estimators.smc.prior_draws import prior_draws
+from consilience.model.starting_point import initial_point
 
 NAMES = ("a", "b", "c")
 RNG = np.random.default_rng(1)
@@ -162,3 +164,76 @@ def test_columns_without_names_are_taken_as_they_stand() -> None:
     model = regression(pd.DataFrame(TABLE.to_numpy()), False)
     pm.set_data({"X": pd.DataFrame(TABLE.to_numpy())[[2, 1, 0]]}, model)
     np.testing.assert_array_equal(model.get_data("X"), TABLE.to_numpy()[:, ::-1])
+
+
+# Routes by which the values of a variable come: a table (row, f), a model of which, and a number out.
+
+
+def with_coefficients() -> pm.Model:
+    with pm.Model(coords={"f": NAMES, "row": range(len(TABLE))}) as model:
+        b = pm.LogNormal("b", dims=("row", "f"))
+        pm.Normal("y", b[:, 0] - 2.0 * b[:, 2], observed=Y)
+    return model
+
+
+def of_a_point(model: pm.Model, table: Any) -> Any:
+    return model.compile_logp(mode="reference")({"b_log__": table})
+
+
+def of_slopes(model: pm.Model, table: Any) -> Any:
+    return model.logp_dlogp_function(ravel_inputs=True)({"b_log__": table})[1]
+
+
+def of_a_dictionary(model: pm.Model, table: Any) -> Any:
+    return pm.Point({"b_log__": table}, model=model)["b_log__"]
+
+
+def of_terms(model: pm.Model, table: Any) -> Any:
+    return model.point_logps({"b_log__": table})["y"]
+
+
+def of_starting_values(model: pm.Model, table: Any) -> Any:
+    return begun(model, {"b_log__": table})
+
+
+def of_starting_values_on_the_own_scale(model: pm.Model, table: Any) -> Any:
+    return begun(model, {"b": np.exp(table)})
+
+
+def of_a_variable(model: pm.Model, table: Any) -> Any:
+    model.set_initval("b", np.exp(table))
+    return model.initial_point()["b_log__"]
+
+
+def as_draws(table: Any) -> Any:
+    draws = table if isinstance(table, xr.DataArray) else as_array(pd.DataFrame(table, columns=list(NAMES)))
+    return np.exp(draws).expand_dims("draw")
+
+
+def of_a_result(model: pm.Model, table: Any) -> Any:
+    return begun(model, xr.Dataset({"b": as_draws(table).expand_dims("chain")}))
+
+
+def of_draws_of_the_prior(model: pm.Model, table: Any) -> Any:
+    return prior_draws(model, model.log_density(), 1, 1, {"b": as_draws(table)}, 0).chains[0]
+
+
+def begun(model: pm.Model, initvals: Any) -> Any:
+    return initial_point(model, 0, initvals)["b_log__"]
+
+
+VALUES = (
+    of_a_point, of_slopes, of_a_dictionary, of_terms, of_starting_values, of_starting_values_on_the_own_scale,
+    of_a_variable, of_a_result, of_draws_of_the_prior,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", [as_array, as_turned_array, as_frame])
+@pytest.mark.parametrize("route", VALUES)
+@settings(max_examples=4, deadline=None)
+@given(order=st.permutations(NAMES))
+def test_values_of_variables_are_taken_by_name(route: Any, form: Any, order: list[str]) -> None:
+    if route in (of_a_result, of_draws_of_the_prior) and form is as_frame:
+        return  # a result has no tables
+    found = route(with_coefficients(), form(TABLE[order]))
+    np.testing.assert_allclose(found, route(with_coefficients(), TABLE.to_numpy()), atol=1e-6)

@@ -41,7 +41,7 @@ from consilience.native.typed_python import (
     stack,
     u64,
 )
-from consilience.native.typed_python.records import RecordRows, with_memory
+from consilience.native.typed_python.records import with_memory
 from consilience.native.typed_python.translate import translate
 
 SCALE: Final = 2.5
@@ -382,39 +382,6 @@ class Link:
     length: i64
     values: Array[f64]
     before: Link
-
-
-@native
-def sum_of_links(link: Link, links: i64) -> f64:
-    total = 0.0
-    for _ in range(links):
-        for i in range(link.length):
-            total += link.values[i]
-        link = link.before
-    return total
-
-
-def test_records_in_rows_are_records_in_both_worlds() -> None:
-    """By their addresses, and as objects, which share the memory."""
-    rows, newest = RecordRows(Link, 3), 0
-    for k in range(3):
-        values = np.full(k + 1, float(k))
-        assert rows.next == newest + 24 or not newest
-        place = values.ctypes.data
-        newest = rows.extend([(k + 1, place, newest or rows.next)], {place: values})
-        del values
-    last = rows.at(newest)
-    assert last is not None
-    assert (last.length, last.before.length, last.before.before.length) == (3, 2, 1)
-    assert last.before.before.before.length == 1
-    np.testing.assert_array_equal(last.before.values, [1.0, 1.0])
-    assert sum_of_links(last, 3) == sum_of_links.compiled(last, 3) == 8.0
-    last.length = 2
-    assert sum_of_links.compiled(last, 1) == 4.0
-    assert rows.at(newest + 8) is None
-    assert rows.at(rows.next) is None
-    with pytest.raises(NativeError, match="memory for 3 records of Link, of which 3 are made, has no room for 1 more"):
-        rows.extend([(0, 0, 0)], {})
 
 
 @record

@@ -74,6 +74,7 @@ from consilience.ops.shape import stack
 from consilience.planning import Forced, choosing, planned
 from consilience.rewrite.rules import indices_at_known_lengths
 from consilience.rewrite.rules.loops import tidy_loops
+from consilience.rewrite.structure import known_size
 from consilience.transforms.complex_pairs import is_complex
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -268,14 +269,14 @@ def _foldable(node: Node) -> bool:
 
 def _worth_folding(node: Node, rebuilt: Node) -> bool:
     if isinstance(node.op, Cast):
-        large = node.ndim != 2 and _size(node) > FOLD_LIMIT  # vectors are converted as they are read
+        large = node.ndim != 2 and known_size(node) > FOLD_LIMIT  # vectors are converted as they are read
         return isinstance(rebuilt.inputs[0].op, Constant) and not large
     if not isinstance(node.type, TensorType) or node.dtype == "key":
         return False
     if is_view(node) and _in_place(node):
         return False  # a view of what was given to be read where it lies
     size = node.tensor_type.size
-    return isinstance(size, int) and size <= max(64, *(_size(i) for i in node.inputs)) and size <= FOLD_LIMIT
+    return isinstance(size, int) and size <= max(64, *(known_size(i) for i in node.inputs)) and size <= FOLD_LIMIT
 
 
 def _in_place(view: Node) -> bool:
@@ -288,11 +289,6 @@ def _in_place(view: Node) -> bool:
 
 def _lies(array: Array) -> bool:
     return array.ndim == 2 and min(array.shape) <= FEW_COLUMNS and stays(array, array.dtype)
-
-
-def _size(node: Node) -> int:
-    size = node.tensor_type.size if isinstance(node.type, TensorType) else 0
-    return size if isinstance(size, int) else 0
 
 
 def allocated(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

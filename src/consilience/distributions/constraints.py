@@ -134,12 +134,12 @@ class ExtendedReal(Constraint):
 
     @property
     def rule(self) -> str:
-        if _is_infinite(self.lower):
+        if is_infinite(self.lower):
             return "a number or infinite"
         return f"a number {'>=' if self.lower_included else '>'} {_text(self.lower)}, or infinite"
 
     def holds(self, value: Node) -> Node:
-        if _is_infinite(self.lower):
+        if is_infinite(self.lower):
             return equal(value, value)
         return (greater_equal if self.lower_included else greater)(value, _bound(self.lower))
 
@@ -158,23 +158,23 @@ class IntervalConstraint(Constraint):
     @property
     def rule(self) -> str:
         parts = []
-        if not _is_infinite(self.lower):
+        if not is_infinite(self.lower):
             parts.append(f"{'>=' if self.lower_included else '>'} {_text(self.lower)}")
-        if not _is_infinite(self.upper):
+        if not is_infinite(self.upper):
             parts.append(f"{'<=' if self.upper_included else '<'} {_text(self.upper)}")
         return " and ".join(parts) or "a finite number"
 
     def holds(self, value: Node) -> Node:
         inside = self.admits(value)
-        bounded = not _is_infinite(self.lower) and not _is_infinite(self.upper)
+        bounded = not is_infinite(self.lower) and not is_infinite(self.upper)
         return inside if bounded else logical_and(inside, isfinite(value))
 
     def admits(self, value: Node) -> Node:
         conditions = []
-        if not _is_infinite(self.lower):
+        if not is_infinite(self.lower):
             compare = greater_equal if self.lower_included else greater
             conditions.append(compare(value, _bound(self.lower)))
-        if not _is_infinite(self.upper):
+        if not is_infinite(self.upper):
             compare = less_equal if self.upper_included else less
             conditions.append(compare(value, _bound(self.upper)))
         return _all_of(conditions) if conditions else isfinite(value)
@@ -215,7 +215,7 @@ class Whole(Constraint):
         return "a whole number" if bounds == IntervalConstraint() else f"a whole number {bounds.rule}"
 
     def holds(self, value: Node) -> Node:
-        if value.dtype in INTEGERS and _is_infinite(self.lower) and _is_infinite(self.upper):
+        if value.dtype in INTEGERS and is_infinite(self.lower) and is_infinite(self.upper):
             return equal(value, value)
         inside = IntervalConstraint(self.lower, self.upper).admits(value)
         if value.dtype in (*INTEGERS, "bool"):
@@ -489,7 +489,8 @@ class CholeskyFactor(Constraint):
         return None
 
 
-def _is_infinite(bound: Bound) -> bool:
+def is_infinite(bound: object) -> bool:
+    """Whether a bound is a known infinity."""
     return isinstance(bound, float) and math.isinf(bound)
 
 

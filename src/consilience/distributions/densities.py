@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.constraints import Constraint, Counts, IntervalConstraint, Real, RealVector, Whole
+from consilience.distributions.constraints import (
+    Constraint,
+    Counts,
+    IntervalConstraint,
+    Real,
+    RealVector,
+    Whole,
+    is_infinite,
+)
 from consilience.distributions.mathematics import floor, greater_equal, less, less_equal, logical_and, where
 from consilience.distributions.parameters import checks_parameters, first_outside, is_known, nan_outside
 from consilience.distributions.random_variable import RandomVariable, batch_part, distribution_of, fresh_keys
@@ -137,17 +145,13 @@ def log_tail(rv: Node, value: TensorLike, formula: str) -> Node:
     result: Node = getattr(bound, formula)(floor(node) if whole else node)
     before, beyond = (-np.inf, 0.0) if formula == "logcdf" else (0.0, -np.inf)
     if isinstance(support, IntervalConstraint | Whole):
-        if node.dtype in FLOATS or not _infinite(support.upper):
+        if node.dtype in FLOATS or not is_infinite(support.upper):
             result = where(greater_equal(node, support.upper), beyond, result)
-        if not _infinite(support.lower):
+        if not is_infinite(support.lower):
             # At the end itself formulas have slopes of 0 times infinity, unless there is a mass.
             below = less if support.discrete or bound.has_atoms() else less_equal
             result = where(below(node, support.lower), before, result)
     return _over_batch(_where_valid(rv, result), rv, bound, node, 0, formula)
-
-
-def _infinite(bound: object) -> bool:
-    return isinstance(bound, float) and np.isinf(bound).item()
 
 
 def _where_valid(rv: Node, result: Node) -> Node:

@@ -16,6 +16,7 @@ from consilience.distributions.constraints import (
     Counts,
     IntervalConstraint,
     Whole,
+    is_infinite,
     real,
     real_vector,
 )
@@ -36,7 +37,7 @@ def hull(title: str, sets: Sequence[Constraint], over_last_axis: bool = False) -
         lower, upper, ends = _joined([_interval(s) for s in sets], over_last_axis)
         if sets[0].discrete:
             return Whole(lower, upper)
-        return real if _infinite(lower) and _infinite(upper) else IntervalConstraint(lower, upper, *ends)
+        return real if is_infinite(lower) and is_infinite(upper) else IntervalConstraint(lower, upper, *ends)
     counts = [s for s in sets if isinstance(s, Counts)]
     if len(counts) == len(sets):
         totals = {known_bound(s.total) if isinstance(s.total, Node) else s.total for s in counts}
@@ -57,7 +58,7 @@ def within(support: Constraint, lower: Node, upper: Node) -> Constraint:
     bottom, top = _greatest(own.lower, known_bound(lower)), _least(own.upper, known_bound(upper))
     if support.discrete:
         return Whole(bottom, top)
-    if _infinite(bottom) and _infinite(top):
+    if is_infinite(bottom) and is_infinite(top):
         return real
     return IntervalConstraint(
         bottom, top, own.lower_included or bottom is not own.lower, own.upper_included or top is not own.upper
@@ -75,7 +76,7 @@ def known_bound(bound: Node) -> Bound:
 def of_parameters(lower: Bound, upper: Bound) -> IntervalConstraint:
     """An interval whose finite ends are tensors, as parameters are, also where their numbers are known."""
     lower, upper = (known_bound(end) if isinstance(end, Node) else end for end in (lower, upper))
-    low, high = (end if _infinite(end) else as_tensor(end) for end in (lower, upper))
+    low, high = (end if is_infinite(end) else as_tensor(end) for end in (lower, upper))
     return IntervalConstraint(low, high)
 
 
@@ -108,10 +109,6 @@ def _over_last_axis(kind: str, bound: Bound) -> Bound:
         return bound
     number = known_bound(bound)
     return reduce(kind, bound, -1) if isinstance(number, Node) and bound.ndim else number
-
-
-def _infinite(bound: Bound) -> bool:
-    return isinstance(bound, float) and math.isinf(bound)
 
 
 def _least(a: Bound, b: Bound) -> Bound:

@@ -116,7 +116,23 @@ class DiscreteUniform(Discrete):
         return DiscreteUniform.bound((0.0 * _float(self.lower), self._count() - 1.0))
 
 
-class BetaBinomial(Discrete):
+class _ByNearerTail:
+    """Both tails from the one on a count's own side of the mean."""
+
+    def logcdf(self, value: Node) -> Node:
+        lower, tail = self._nearer_tail(value)
+        return where(lower, tail, log1mexp(tail))
+
+    def logccdf(self, value: Node) -> Node:
+        lower, tail = self._nearer_tail(value)
+        return where(lower, log1mexp(tail), tail)
+
+    def _nearer_tail(self, value: Node) -> tuple[Node, Node]:
+        """Whether a count is below the mean, and the log probability of its side."""
+        raise NotImplementedError
+
+
+class BetaBinomial(_ByNearerTail, Discrete):
     """Successes among n trials whose probability is beta distributed.
 
     C(n, x) B(x + alpha, n - x + beta) / B(alpha, beta)
@@ -134,14 +150,6 @@ class BetaBinomial(Discrete):
         total, others = self.alpha + self.beta, self.n - value
         ways = log_polya(self.alpha, value, total, self.n) + log_polya(self.beta, others, total, self.n)
         return ways - log_rising_rest(total, self.n)
-
-    def logcdf(self, value: Node) -> Node:
-        lower, tail = self._nearer_tail(value)
-        return where(lower, tail, log1mexp(tail))
-
-    def logccdf(self, value: Node) -> Node:
-        lower, tail = self._nearer_tail(value)
-        return where(lower, log1mexp(tail), tail)
 
     def icdf(self, q: Node) -> Node:
         return beta_binomial_quantile(self.alpha, self.beta, self.n, q)
@@ -174,7 +182,7 @@ class BetaBinomial(Discrete):
         return lower, minimum(tail, 0.0)
 
 
-class HyperGeometric(Discrete):
+class HyperGeometric(_ByNearerTail, Discrete):
     """Marked ones among n that are drawn at once from N, k of them marked: C(k, x) C(N - k, n - x) / C(N, n).
 
     N: How many there are, whole, >= 0.
@@ -200,14 +208,6 @@ class HyperGeometric(Discrete):
         p, q = self.n / one, (self.N - self.n) / one
         marked = log_binomial(value, self.k, p, q)
         return marked + log_binomial(self.n - value, self.N - self.k, p, q) - log_binomial(self.n, self.N, p, q)
-
-    def logcdf(self, value: Node) -> Node:
-        lower, tail = self._nearer_tail(value)
-        return where(lower, tail, log1mexp(tail))
-
-    def logccdf(self, value: Node) -> Node:
-        lower, tail = self._nearer_tail(value)
-        return where(lower, log1mexp(tail), tail)
 
     def icdf(self, q: Node) -> Node:
         return beta_binomial_quantile(-_float(self.k), _float(self.k - self.N), self.n, q)

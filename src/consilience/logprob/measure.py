@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from consilience.distributions.constraints import Bound
+from consilience.distributions.constraints import Bound, is_infinite
 from consilience.distributions.mathematics import (
     less,
     log1mexp,
@@ -160,11 +160,6 @@ def between(value: Node, ends: Ends) -> Node | None:
     if not conditions:
         return None
     return conditions[0] if len(conditions) == 1 else logical_and(*conditions)
-
-
-def is_infinite(bound: Bound) -> bool:
-    """Whether a bound is a known infinity."""
-    return isinstance(bound, float) and math.isinf(bound)
 
 
 def number(bound: Bound) -> Any:

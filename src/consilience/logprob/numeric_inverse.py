@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from consilience.backends.reference import evaluate
-from consilience.distributions.constraints import Bound
+from consilience.distributions.constraints import Bound, is_infinite
 from consilience.distributions.mathematics import (
     absolute,
     equal,
@@ -37,7 +37,7 @@ from consilience.ir.side_tables import describe
 from consilience.logprob.bijections import Bijection
 from consilience.logprob.derivation import derive, is_measurable, require_not_repeated, rule
 from consilience.logprob.intervals import FUNCTIONS, Array, has_corners, is_continuous, ranges
-from consilience.logprob.measure import Ends, Measure, is_infinite, number, refusal
+from consilience.logprob.measure import Ends, Measure, number, refusal
 from consilience.logprob.transformed import Transformed
 from consilience.ops.elementwise import Elementwise, StopGradient, apply, as_tensor
 from consilience.ops.reduce import reduce

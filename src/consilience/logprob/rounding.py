@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from consilience.distributions.constraints import is_infinite
 from consilience.distributions.mathematics import equal, floor, greater, less, where
 from consilience.ir import FLOATS, INTEGERS, Node
 from consilience.logprob.derivation import derive, rule
-from consilience.logprob.measure import Ends, Measure, is_infinite, number
+from consilience.logprob.measure import Ends, Measure, number
 from consilience.ops.elementwise import Cast, Elementwise, apply, cast
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from consilience.backends.reference import evaluate
-from consilience.distributions.constraints import Bound
+from consilience.distributions.constraints import Bound, is_infinite
 from consilience.distributions.mathematics import (
     absolute,
     equal,
@@ -18,7 +18,7 @@ from consilience.distributions.mathematics import (
 from consilience.ir import FLOATS, Node, constant, constant_value, is_leaf, topological
 from consilience.logprob.bijections import ROWS, Bijection
 from consilience.logprob.derivation import derive, require_not_repeated, rule, sole_random
-from consilience.logprob.measure import ROUNDING, Ends, Measure, between, is_infinite, number
+from consilience.logprob.measure import ROUNDING, Ends, Measure, between, number
 from consilience.logprob.powers import division, exponential, power, scaling, shift
 from consilience.ops.elementwise import Cast, Elementwise, apply, as_tensor, cast, promote
 from consilience.ops.reduce import reduce

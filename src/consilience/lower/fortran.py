@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from consilience.errors import Status
+from consilience.ir import Node
 from consilience.lower.views import View
 from consilience.native.loops import Builder, Value, f64, i8, i32, i64, ptr
 from consilience.record import Record
@@ -20,6 +21,13 @@ class Argument(Record):
 
     view: View
     pointer: Value
+
+
+def last_length(node: Node) -> int:
+    """Length of the last axis of the first operand."""
+    n = node.inputs[0].static_shape[-1]
+    assert isinstance(n, int)
+    return n
 
 
 def fortran_int(b: Builder, value: int) -> Value:

@@ -19,6 +19,7 @@ from consilience.lower.fortran import (
     fail_unless,
     fortran_char,
     fortran_int,
+    last_length,
     succeeded,
 )
 from consilience.lower.routines import routine
@@ -205,14 +206,8 @@ def _banded(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequen
         fail_unless(b, succeeded(b, info))
 
 
-def _last(node: Node) -> int:
-    n = node.inputs[0].static_shape[-1]
-    assert isinstance(n, int)
-    return n
-
-
 def _tridiagonal_scratch(node: Node) -> list[tuple[str, int]]:
-    return [("float64", _last(node))] * isinstance(node.op, TridiagonalLUSolve)
+    return [("float64", last_length(node))] * isinstance(node.op, TridiagonalLUSolve)
 
 
 @routine(TridiagonalLU)
@@ -261,11 +256,11 @@ def _tridiagonal_solve(b: Builder, node: Node, sources: Sequence[Argument], targ
                 b.store(b.load(f64, at(b, column.pointer, i)), at(b, solution.pointer, place))
 
 
-@routine(ToeplitzInverse, lambda node: [("float64", 2 * _last(node))])
+@routine(ToeplitzInverse, lambda node: [("float64", 2 * last_length(node))])
 def _toeplitz_inverse(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     (c,), (result, work) = sources, targets
     pointers = (a.pointer for a in (c, result, work))
-    good = b.call("consilience_routine_toeplitz_inverse", i64, *pointers, b.const(i64, _last(node)))
+    good = b.call("consilience_routine_toeplitz_inverse", i64, *pointers, b.const(i64, last_length(node)))
     fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
 
 
@@ -283,7 +278,7 @@ def expand_toeplitz_solve(node: Node) -> Node:
 def expand_toeplitz_inverse_sums(node: Node) -> Node:
     """Those of that formula: sums over m of (n - k - 2 m) x[m] x[m + k] / x[0], doubled beside the diagonal."""
     (x,) = node.inputs
-    n = _last(node)
+    n = last_length(node)
     places = np.arange(n)
     weights = np.where(places > 0, 2.0, 1.0)
     rows = apply("mul", stack([apply("mul", constant(n - 2.0 * places), x), x], 0), apply("reciprocal", x[0]))

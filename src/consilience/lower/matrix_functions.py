@@ -22,6 +22,7 @@ from consilience.lower.fortran import (
     fortran_char,
     fortran_double,
     fortran_int,
+    last_length,
     succeeded,
 )
 from consilience.lower.routines import routine
@@ -144,7 +145,7 @@ def _exponential(x: Node) -> Node:
     return Node(RepeatedSquare(), Node(Solve(), even - odd, even + odd), cast(steps, "int64"))
 
 
-@routine(RepeatedSquare, lambda node: [("float64", _length(node) ** 2)])
+@routine(RepeatedSquare, lambda node: [("float64", last_length(node) ** 2)])
 def _repeated_square(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     (x, counts), (result, other) = sources, targets
     *batch, n, _ = x.view.shape
@@ -161,13 +162,7 @@ def _repeated_square(b: Builder, node: Node, sources: Sequence[Argument], target
             b.call("blas_dgemm", None, plain, plain, size, size, size, one, a, size, a, size, zero, own, size)
 
 
-def _length(node: Node) -> int:
-    n = node.inputs[0].static_shape[-1]
-    assert isinstance(n, int)
-    return n
-
-
-@routine(TriangularRoot, lambda node: [("float64", _length(node) ** 2)])
+@routine(TriangularRoot, lambda node: [("float64", last_length(node) ** 2)])
 def _triangular_root(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
     """LAPACK reads T as its transpose, upper triangular, and finds the root's."""
     op = node.op

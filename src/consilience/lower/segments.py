@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from consilience.ir import Node, constant, constant_value
 from consilience.lower.views import static
-from consilience.ops import BroadcastTo, IndexUpdate
+from consilience.ops import IndexUpdate
 from consilience.ops.index import Gather
+from consilience.rewrite.structure import is_zero
 
 # Below this many elements per group the loop over groups costs more than it saves.
 ELEMENTS_PER_GROUP = 3
@@ -33,7 +34,7 @@ def find(order: Sequence[Node], unsorted: bool = True) -> dict[Node, Node]:
         if not isinstance(node.op, IndexUpdate) or node.op.mode != "inc" or node.op.specification != (Gather(),):
             continue
         base, values, index = node.inputs
-        if index.ndim != 1 or values.ndim != 1 or base.ndim != 1 or not _zero(base):
+        if index.ndim != 1 or values.ndim != 1 or base.ndim != 1 or not is_zero(base):
             continue
         (elements,) = static(values.static_shape)
         (groups,) = static(base.static_shape)
@@ -60,13 +61,6 @@ def order_of(index: Node) -> npt.NDArray[np.int64] | None:
     positions = constant_value(index)
     assert positions is not None
     return None if ascending(index) else np.argsort(positions, kind="stable")
-
-
-def _zero(node: Node) -> bool:
-    while isinstance(node.op, BroadcastTo):
-        node = node.inputs[0]
-    known = constant_value(node)
-    return known is not None and not known.any()
 
 
 def borders(index: Node, groups: int) -> Node:

@@ -110,7 +110,7 @@ class PointFunction:
                 for n, name in zip(self.inputs, self._names, strict=True)
             }
             self._latest = versions, shapes, {str(v.value.name) for v in self.model.free}
-        arrays = point_arrays(point, *self._latest[1:])
+        arrays = point_arrays(self.model.placed_point(point), *self._latest[1:])
         return self.f(*[arrays[name] for name in self._used])
 
     def positional(self, *values: npt.ArrayLike) -> Any:
@@ -514,7 +514,11 @@ def position_of(
 ) -> npt.NDArray[np.float64]:
     """A point as a vector; the default starting point if none is given, for `outside` see `starting_position`."""
     layout, lengths = layout_with_data(model)
-    return starting_position(model, layout, lengths, outside=outside) if point is None else layout.position(point)
+    return (
+        starting_position(model, layout, lengths, outside=outside)
+        if point is None
+        else layout.position(model.placed_point(point))
+    )
 
 
 def _listed(outputs: Outputs) -> list[Node]:

@@ -45,11 +45,12 @@ class LogpDlogp:
         names = [str(v.name) for v in moved]
         point = initial_point(model, 0)
         if start is not None:
-            point |= point_arrays(start, {name: np.shape(value) for name, value in point.items()})
+            point |= point_arrays(model.placed_point(start), {name: np.shape(value) for name, value in point.items()})
         self._shapes = {name: point[name].shape for name in names}
         self._extra = {name: value for name, value in point.items() if name not in names}
         self._weights = np.ones(int(tempered))
         self._flat = flat
+        self._placed = model.placed_point
         weight = tensor_input("float64", (), "weight")
         values = [v.value for v in model.free]
         with without_sources():
@@ -77,7 +78,8 @@ class LogpDlogp:
         missing = [name for name in self._extra if name not in extra_vars]
         if missing:
             raise ModelError(f"the point has no value for {', '.join(f'`{name}`' for name in missing)}.")
-        self._extra = {name: np.asarray(extra_vars[name]) for name in self._extra}
+        given = self._placed(extra_vars)
+        self._extra = {name: np.asarray(given[name]) for name in self._extra}
 
     def get_extra_values(self) -> dict[str, Array]:
         """The values of variables that a call does not give."""
@@ -94,11 +96,11 @@ class LogpDlogp:
         if extra_vars is not None:
             self.set_extra_values(extra_vars)
         if isinstance(grad_vars, Mapping):
-            arrays = point_arrays(grad_vars, self._shapes, self._extra)
+            arrays = point_arrays(self._placed(grad_vars), self._shapes, self._extra)
         elif self._flat:
             arrays = self._parts(np.asarray(getattr(grad_vars, "data", grad_vars), float))
         else:
-            arrays = point_arrays(dict(zip(self._shapes, grad_vars, strict=True)), self._shapes)
+            arrays = point_arrays(self._placed(dict(zip(self._shapes, grad_vars, strict=True))), self._shapes)
         known = {**self._extra, **arrays}
         value, slope = self.f(*(known[name] for name in self._order), *self._weights)
         return value, slope

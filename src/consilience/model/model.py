@@ -415,7 +415,8 @@ def Point(*points: Any, model: Model | None = None, filter_model_vars: bool = Fa
     owner = modelcontext(model)
     known = {str(v.name) for v in owner.value_vars}
     given = {str(name): value for point in points for name, value in dict(point).items()} | values
-    return {name: np.asarray(value) for name, value in given.items() if not filter_model_vars or name in known}
+    placed = owner.placed_point(given)
+    return {name: np.asarray(value) for name, value in placed.items() if not filter_model_vars or name in known}
 
 
 @naming({"export_index_as_coords": "it is called `infer_dims_and_coords`."})

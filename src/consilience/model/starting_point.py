@@ -62,7 +62,7 @@ def starting_position(
     """
     if is_result(initvals):
         (initvals,) = drawn_points(initvals, model, 1, seed)
-    given = dict(initvals or {})
+    given = model.placed_point(initvals or {})
     known = {s.variable.name for s in layout.stretches} | {s.key for s in layout.stretches}
     # What follows from the others may stand in a point that was found before.
     unknown = [name for name in given if name not in known and name not in model.named_deterministics]
@@ -70,6 +70,7 @@ def starting_position(
         raise ModelError(f"`initvals` names {unknown}; the free variables are {[v.name for v in model.free]}.")
     position = np.empty(layout.dimension)
     natural: dict[Node, Node] = {v.node: v.data for v in model.observed}
+    begun = model.placed_point({s.variable.name: s.variable.initval for s in layout.stretches})
     slots = {slot: contexts.DEFAULT.get(slot) for slot in model.data_slots()}
     summed = {v.node for v in model.marginalized}
     marginalized = [node for node in topological([*summed]) if node in summed] if summed else []
@@ -80,7 +81,7 @@ def starting_position(
                 transform = stretch.variable.transform
                 point = free if transform is None else transform.backward(free)
             else:
-                wish = given.get(stretch.variable.name, stretch.variable.initval)
+                wish = given.get(stretch.variable.name, begun[stretch.variable.name])
                 point = _natural(stretch.variable, wish, lengths)
                 if (wish is None or isinstance(wish, str)) and stretch.variable.transform is not None:
                     point = stretch.variable.transform.admissible(point)

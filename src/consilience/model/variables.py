@@ -572,9 +572,17 @@ class ModelVariables(metaclass=context.Declaring):
         self.coordinates.change(lengths, labels, decided)
 
     def placed(self, name: str, value: Any, changed: Mapping[str, tuple[Any, ...] | None] | None = None) -> Any:
-        """New values of data by the labels that these have, `changed` in place of some."""
+        """New values of data, or of a variable, by the labels that these have, `changed` in place of some."""
         labels, columns = self.coordinates.labels(changed), self.columns_of.get(name)
         return in_known_order(name, self.dims_of.get(name, ()), value, labels, columns)
+
+    def placed_point(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of a point, those with labels placed by these; unconstrained ones are their variable's."""
+        own = {str(v.value.name): v.name for v in self.free}
+        return {
+            name: value if isinstance(value, Node) else self.placed(own.get(name, name), value)
+            for name, value in point.items()
+        }
 
     def data_slots(self) -> list[Node]:
         """Shared slots of the model's data, and other shared variables that its expressions use."""

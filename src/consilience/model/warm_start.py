@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from consilience.errors import ModelError
+from consilience.model.data import in_order_of
 from consilience.model.variables import ModelVariables
 
 
@@ -31,7 +32,7 @@ def drawn_points(result: Any, model: ModelVariables, count: int, seed: int) -> l
             f"the result that chains are to begin with has draws of {list(posterior.data_vars)}, and of none of the "
             f"free variables {[v.name for v in model.free]}."
         )
-    draws = {name: values for name, values in stacked(posterior).items() if name in names}
+    draws = {name: values for name, values in stacked(posterior, model).items() if name in names}
     size = len(draws[names[0]])
     if not size:
         raise ModelError("the result that chains are to begin with has no draws; a longer run may have some.")
@@ -40,10 +41,12 @@ def drawn_points(result: Any, model: ModelVariables, count: int, seed: int) -> l
     return [{name: values[place] for name, values in draws.items()} for place in chosen]
 
 
-def stacked(posterior: Any) -> dict[str, Any]:
-    """Arrays (chains x draws, ...) by name."""
+def stacked(posterior: Any, model: ModelVariables) -> dict[str, Any]:
+    """Arrays (chains x draws, ...) by name, by the labels of a model."""
+    axes = ("chain", "draw")
     found = {}
-    for name in posterior.data_vars:
-        draws = np.asarray(posterior[name].transpose("chain", "draw", ...))
-        found[str(name)] = draws.reshape(-1, *draws.shape[2:])
+    for name in map(str, posterior.data_vars):
+        draws = posterior[name].transpose(*axes, ...)
+        draws = np.asarray(in_order_of((*axes, *model.dims_of.get(name, ())), draws, model.coords))
+        found[name] = draws.reshape(-1, *draws.shape[2:])
     return found

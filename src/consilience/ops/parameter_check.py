@@ -10,46 +10,41 @@ from consilience.ir.side_tables import describe
 from consilience.ops.axes import aligned
 
 
-class ParameterCheck(Op):
+class _OnCondition(Op):
+    """The first input, if the second, of bools, holds as a whole."""
+
+    linear = ((0,),)
+    picks = (0,)
+
+    def result_type(self, *inputs: Node) -> TensorType:
+        if inputs[1].dtype != "bool":
+            raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
+        return inputs[0].tensor_type
+
+    def kept_axes(self, *inputs: Node) -> KeptAxes:
+        return aligned(inputs[0].ndim, inputs[:1])
+
+
+class ParameterCheck(_OnCondition):
     """The first input, where all of the second (bool) holds; else the computation fails with ParameterError.
 
     Inputs: a value, conditions on a parameter, the parameter; `title`, `parameter`, `rule` and the rank of one value
     of the parameter make the message.
     """
 
-    linear = ((0,),)
-    picks = (0,)
     title: str
     parameter: str
     rule: str
     event_rank: int
 
-    def result_type(self, *inputs: Node) -> TensorType:
-        if inputs[1].dtype != "bool":
-            raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
-        return inputs[0].tensor_type
-
-    def kept_axes(self, *inputs: Node) -> KeptAxes:
-        return aligned(inputs[0].ndim, inputs[:1])  # a condition holds as a whole
-
     def __repr__(self) -> str:
         return f"ParameterCheck({self.title} {self.parameter} {self.rule})"
 
 
-class Asserted(Op):
+class Asserted(_OnCondition):
     """The first input, where all of the second (bool) holds; else the computation fails with AssertionError."""
 
-    linear = ((0,),)
-    picks = (0,)
     message: str
-
-    def result_type(self, *inputs: Node) -> TensorType:
-        if inputs[1].dtype != "bool":
-            raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
-        return inputs[0].tensor_type
-
-    def kept_axes(self, *inputs: Node) -> KeptAxes:
-        return aligned(inputs[0].ndim, inputs[:1])  # a condition holds as a whole
 
     def __repr__(self) -> str:
         return f"Assert({self.message!r})"

@@ -30,6 +30,7 @@ from consilience.ops.scalar import DRAWS
 from consilience.rewrite.engine import Rewriting, algebraic, fit
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, RuleTable
+from consilience.rewrite.structure import known_size
 
 # New forms, and new values that rules may change again, per value of the graph, shared by all that they give rise to.
 FUEL: Final = 32
@@ -158,8 +159,8 @@ class Alternatives:
         bound = here in self._data or any(self._bound[i] for i in ids)
         known = all(self._fixed[i] for i in ids) and isinstance(here.type, TensorType) and _repeatable(here)
         if known and ids and not bound:
-            small = max(FOLDED, *(_size(self.canonical[i]) for i in ids))
-            known = isinstance(here.op, BroadcastTo) or _size(here) <= small
+            small = max(FOLDED, *(known_size(self.canonical[i]) for i in ids))
+            known = isinstance(here.op, BroadcastTo) or known_size(here) <= small
         self._fixed.append(known if ids else here in self._data or isinstance(here.op, Constant))
         self._bound.append(bound)
         return number
@@ -255,8 +256,3 @@ def _repeatable(node: Node) -> bool:
     if isinstance(node.op, Scan | PythonCall) or (is_leaf(node) and not isinstance(node.op, Constant)):
         return False
     return not (isinstance(node.op, Elementwise) and node.op.function in (*DRAWS, "fold_in")) and node.dtype != "key"
-
-
-def _size(node: Node) -> int:
-    size = node.tensor_type.size if isinstance(node.type, TensorType) else 0
-    return size if isinstance(size, int) else 0

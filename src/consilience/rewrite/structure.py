@@ -398,3 +398,17 @@ def _vector(x: Node, name: str, holds: Callable[[Node, str], bool]) -> bool:
             return False
         return holds(rest[0], name)
     return False
+
+
+def is_zero(node: Node) -> bool:
+    """Whether all elements are known to be zero."""
+    while isinstance(node.op, BroadcastTo):
+        node = node.inputs[0]
+    known = constant_value(node)
+    return known is not None and not known.any()
+
+
+def known_size(node: Node) -> int:
+    """Number of elements; 0 where it is not known."""
+    size = node.tensor_type.size if isinstance(node.type, TensorType) else 0
+    return size if isinstance(size, int) else 0

@@ -13,9 +13,8 @@ import numpy.typing as npt
 from consilience.errors import ModelError
 from consilience.model.extension import Partly
 from consilience.model.model import Model
-from consilience.output.storage.datatree import label_array
 from consilience.record import Record
-from consilience.sample.given import in_model_order, variables_of
+from consilience.sample.given import in_model_order, other_labels, variables_of
 
 Array = npt.NDArray[Any]
 
@@ -34,19 +33,12 @@ class ByLabel(Record):
     @classmethod
     def of(cls, model: Model, trace: Any) -> ByLabel:
         """ModelError for a trace that has one label twice."""
-        indexes = getattr(in_model_order(model, variables_of(trace)), "indexes", {})
         places, new = {}, {}
-        for dim, labels in model.coords.items():
-            index = indexes.get(dim)
-            if index is None or labels is None or not model.coordinates.has_declared_labels(dim):
-                continue
-            wanted = type(index)(label_array(labels))
-            if index.equals(wanted):
-                continue
+        for dim, (index, wanted) in other_labels(model, in_model_order(model, variables_of(trace))).items():
             if not index.is_unique:
                 raise ModelError(f"the trace has the label {index[index.duplicated()][0]!r} of `{dim}` twice.")
             places[dim] = index.get_indexer(wanted)
-            new[dim] = [label for label, place in zip(labels, places[dim], strict=True) if place < 0]
+            new[dim] = [label for label, place in zip(wanted, places[dim], strict=True) if place < 0]
         followed = following(model, trace)
         return cls(places, new, {n: dims for n, dims in model.named_vars_to_dims.items() if n not in followed})
 

@@ -44,16 +44,28 @@ class Unread:
         return np.asarray(self._values[(*place, draws)])
 
 
-def in_model_order(model: Model, data: Any) -> Any:
-    """A data set with what lies along labelled dims in the order of the model, where labels are the same."""
-    turned = {}
+def other_labels(model: Model, data: Any) -> dict[str, tuple[Any, Any]]:
+    """The index of each dim along which a data set has other labels than the model declares, or others first; and its.
+
+    A dictionary of arrays has no labels.
+    """
+    found = {}
     for dim, index in getattr(data, "indexes", {}).items():
         labels = model.coords.get(dim)
-        if labels is None or len(labels) != len(index) or not model.coordinates.has_declared_labels(dim):
-            continue
-        wanted = type(index)(label_array(labels))
-        if not index.equals(wanted) and index.is_unique and index.isin(wanted).all():
-            turned[dim] = index.get_indexer(wanted)
+        if labels is not None and model.coordinates.has_declared_labels(dim):
+            wanted = type(index)(label_array(labels))
+            if not index.equals(wanted):
+                found[dim] = index, wanted
+    return found
+
+
+def in_model_order(model: Model, data: Any) -> Any:
+    """A data set with what lies along labelled dims in the order of the model, where labels are the same."""
+    turned = {
+        dim: index.get_indexer(wanted)
+        for dim, (index, wanted) in other_labels(model, data).items()
+        if len(index) == len(wanted) and index.is_unique and index.isin(wanted).all()
+    }
     return data.isel(turned) if turned else data
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
+from consilience.diagnostics.measurement import usable_processors
 from consilience.errors import MissingPackageError
 from consilience.ir.dimension import is_computed
 from consilience.model.log_density import ModelDensity
@@ -30,7 +31,6 @@ from consilience.output.storage.datatree import LabelledArrays, labelled
 from consilience.output.storage.deferred import Deferred
 from consilience.record import as_plain
 from consilience.run import RunResult
-from consilience.run.threads.thread_pool import usable_cores
 from consilience.sample.data import constant_data, observed_data
 from consilience.sample.outcome import Outcome
 
@@ -289,7 +289,7 @@ def deferred(density: ModelDensity, draws: Array, name: str) -> Deferred:
 
 def in_parallel(function: Callable[[Array], Array], rows: Array) -> Array:
     """`function` of consecutive parts of the rows, its results joined. It has to release the interpreter's lock."""
-    threads = min(usable_cores(), len(rows) // FEWEST_ROWS)
+    threads = min(usable_processors(), len(rows) // FEWEST_ROWS)
     if threads < 2:
         return function(rows)
     first, *rest = np.array_split(rows, threads)

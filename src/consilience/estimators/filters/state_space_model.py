@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from consilience.diagnostics.measurement import usable_processors
 from consilience.distributions.custom import CustomDist
 from consilience.distributions.generator import GraphGenerator
 from consilience.distributions.random_variable import fresh_key
@@ -25,7 +26,6 @@ from consilience.estimators.filters.resampling import SCHEMES
 from consilience.estimators.filters.series import Arrays, Series, series_of, times_after
 from consilience.ir import Node, constant, numpy_dtype, substitute
 from consilience.ops.reduce import reduce
-from consilience.run.threads.thread_pool import usable_cores
 
 if TYPE_CHECKING:
     import xarray
@@ -153,7 +153,7 @@ class StateSpaceModel:
         if not all(0 <= q <= 1 for q in shares):
             raise ValueError(f"`quantiles` must lie between 0 and 1, got {list(quantiles)}.")
         values = self._values(point)
-        count = _positive("chains", max(2, min(4, usable_cores())) if chains is None else chains)
+        count = _positive("chains", max(2, min(4, usable_processors())) if chains is None else chains)
         times = np.arange(series.length) if series.labels is None else series.labels
         groups = self._filtered(
             series, times, settings, [[]] * count, values, shares, keep_particles, cores, random_seed

@@ -78,7 +78,7 @@ def log_marginal_likelihood(result: Any, *, model: Model | None = None, random_s
             f"{chains} x {count} draws are too few for {density.dimension} dimensions, since half of them "
             "must tell a covariance; take more."
         )
-    points = density.unconstrained(stacked(posterior)).reshape(chains, count, density.dimension)
+    points = density.unconstrained(stacked(posterior, density.model)).reshape(chains, count, density.dimension)
     first, second = points[:, :half].reshape(-1, density.dimension), points[:, half:]
     shape = shape_of(first, np.full(len(first), 1 / len(first)))
     seed = seed_from(random_seed)

@@ -15,6 +15,7 @@ from consilience.distributions.drawing import draw
 from consilience.errors import ConsilienceError, SamplingError, ShapeError, warn
 from consilience.estimators.smc.particles import Floats
 from consilience.estimators.smc.population import numbers
+from consilience.model.data import in_order_of
 from consilience.model.diagnosis import diagnosis
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
@@ -40,7 +41,11 @@ def prior_draws(
     where draws had none, or the data no likelihood.
     """
     if start is not None:
-        points = density.unconstrained({name: np.asarray(value)[:draws] for name, value in start.items()})
+        axes = {
+            name: (*getattr(value, "dims", (None,))[:1], *model.dims_of.get(name, ())) for name, value in start.items()
+        }
+        placed = {name: in_order_of(axes[name], value, model.coords) for name, value in start.items()}
+        points = density.unconstrained({name: np.asarray(value)[:draws] for name, value in placed.items()})
         if len(points) != draws:
             raise ShapeError(f"`start` needs {draws} draws of the prior, got {len(points)}.")
         return PriorDraws([points] * chains)

@@ -114,7 +114,7 @@ def assimilate(
             evidences = evidences - _log_means(logs) + _log_means(reached)
             found = [_copies(*pair, seed, i) for i, pair in enumerate(zip(points, reached, strict=True))]
         else:
-            draws = before.unconstrained(stacked(result["posterior"]))
+            draws = before.unconstrained(stacked(result["posterior"], before.model))
             run = PopulationRun(
                 bridge, own, 1, seed, len(points), cores, None, checks=compute_convergence_checks, result_of=list,
                 progressbar=progressbar,
@@ -169,7 +169,7 @@ def _weighted(result: xarray.DataTree, density: ModelDensity) -> tuple[list[Floa
     chains = int(result["posterior"].sizes["chain"])
     kept = result.get("particles")
     if kept is None:
-        points = density.unconstrained(stacked(result["posterior"]))
+        points = density.unconstrained(stacked(result["posterior"], density.model))
         return np.split(points, chains), np.zeros((chains, len(points) // chains))
     logs = np.asarray(kept["log_weight"], float)
     values = {str(name): np.asarray(a).reshape(logs.size, *a.shape[2:]) for name, a in kept.data_vars.items()}

@@ -463,5 +463,5 @@ class Empirical(Approximation):
         """
         target = target_of(model, None, 0)
         posterior = trace.posterior if hasattr(trace, "posterior") else trace["posterior"]
-        rows = target.density.unconstrained(stacked(posterior))
+        rows = target.density.unconstrained(stacked(posterior, target.density.model))
         return cls(target, rows.ravel())

@@ -109,7 +109,16 @@ class _Unused:
         _refuse(cls.__name__)
 
 
-class _NotImitated(Kind):
+class _Refusing(Kind):
+    """Of which no attribute can be had, but for those by which Python asks what it is."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+        _refuse(cls.__name__)
+
+
+class _NotImitated(_Refusing):
     """A class or table of functions of PyTensor's graphs: a library may define its own with it, and use none."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], contents: dict[str, Any]) -> None:
@@ -126,13 +135,8 @@ class _NotImitated(Kind):
             _refuse(cls.__name__)
         return _as_it_is if function is None else function
 
-    def __getattr__(cls, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
-        _refuse(cls.__name__)
 
-
-class _Register(Kind):
+class _Register(_Refusing):
     """A decorator or table that takes rewrites and functions of other backends, and does nothing with them."""
 
     def __call__(cls, *entries: Any, **_: object) -> Any:
@@ -144,11 +148,6 @@ class _Register(Kind):
 
     def __getitem__(cls, _: object) -> _Register:
         return cls
-
-    def __getattr__(cls, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
-        _refuse(cls.__name__)
 
     refuse = staticmethod(_refuse)
 

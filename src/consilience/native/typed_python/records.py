@@ -9,9 +9,9 @@ from __future__ import annotations
 import inspect
 import struct
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar, cast, dataclass_transform
+from typing import Any, Final, TypeVar, cast, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from consilience.native.typed_python.native_types import DTYPES, NativeType, nat
 Class = TypeVar("Class")
 _arrays: Final[weakref.WeakValueDictionary[int, npt.NDArray[Any]]] = weakref.WeakValueDictionary()
 _records: Final[weakref.WeakValueDictionary[int, Any]] = weakref.WeakValueDictionary()
-_rows: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 LINE: Final = 64  # bytes that are read together; arrays of one memory share none
 
 
@@ -140,58 +139,6 @@ class NativeRecord:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
 
 
-class RecordRows(Generic[Class]):
-    """Memory for records of one class, one behind another; they are made many times quicker than by themselves.
-
-    Their fields are given as slots, addresses of arrays and records included; what they point to has to be kept alive
-    by whoever made them, and the memory by whoever uses a record in it.
-    """
-
-    def __init__(self, cls: type[Class], capacity: int) -> None:
-        self.cls = cls
-        self.capacity = capacity
-        self.count = 0
-        self._slots = np.zeros((capacity, max(len(layout(cls).names), 1)), np.int64)
-        self._begin = int(self._slots.ctypes.data)
-        self.step = self._slots.strides[0]
-        self._kept: dict[int, Any] = {}
-        _rows.add(self)
-
-    @property
-    def room(self) -> int:
-        """How many more records there is memory for."""
-        return self.capacity - self.count
-
-    @property
-    def next(self) -> int:
-        """Where the next record will lie."""
-        return self._begin + self.count * self.step
-
-    def extend(self, slots: Sequence[Sequence[int]], arrays: Mapping[int, npt.NDArray[Any]]) -> int:
-        """Make more records with these slots, `step` bytes apart; gives the address of the last one.
-
-        arrays   those whose addresses are among the slots, by address
-
-        Raises NativeError if there is no room for them.
-        """
-        if len(slots) > self.room:
-            raise NativeError(
-                f"memory for {self.capacity} records of {self.cls.__name__}, of which {self.count} are made, has no "
-                f"room for {len(slots)} more"
-            )
-        self._slots[self.count : self.count + len(slots)] = slots
-        self._kept.update(arrays)
-        self.count += len(slots)
-        return self.next - self.step
-
-    def at(self, address: int) -> Class | None:
-        """The record at an address, as an object; None if it is not here."""
-        row, rest = divmod(address - self._begin, self.step)
-        if rest or not 0 <= row < self.count:
-            return None
-        return cast("Class", _seen(self.cls, self._slots[row], address, self._kept))
-
-
 def with_memory(cls: type[Class], **fields: float) -> Class:
     """A record whose arrays lie one behind another in one memory, for which they are given by their lengths.
 
@@ -217,21 +164,15 @@ def with_memory(cls: type[Class], **fields: float) -> Class:
     for place in arrays:
         slots[place] += start
     bits = np.frombuffer(bytearray(described.packed.pack(*slots)), np.int64)
-    found = _seen(cls, bits, int(bits.ctypes.data), {})
-    found._memory = memory
-    return cast("Class", found)
-
-
-def _seen(cls: type, slots: npt.NDArray[np.int64], address: int, kept: dict[int, Any]) -> NativeRecord:
-    """The record in these slots, as an object."""
     found = cast("NativeRecord", object.__new__(cls))
-    found._slots = slots
-    found._floats = slots.view(np.float64)
-    found._address = address
-    found._objects = [None] * len(slots)
-    found._kept = kept
-    _records[address] = found
-    return found
+    found._slots = bits
+    found._floats = bits.view(np.float64)
+    found._address = int(bits.ctypes.data)
+    found._objects = [None] * len(bits)
+    found._kept = {}
+    found._memory = memory
+    _records[found._address] = found
+    return cast("Class", found)
 
 
 def zeros(cls: type[Class]) -> Class:
@@ -344,8 +285,6 @@ def _object(self: NativeRecord, position: int, name: str, type_: NativeType) -> 
             found = _inside(address, DTYPES[cast("NativeType", type_.element).kind])
     elif type_.kind == "record":
         found = _records.get(address)
-        if found is None:
-            found = next((record for rows in _rows if (record := rows.at(address)) is not None), None)
     elif found is None:
         found = address
     if found is None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from consilience.ir import Dim, Node, constant_value
-from consilience.ops import BroadcastTo, Elementwise, IndexUpdate
+from consilience.ir import Dim, Node
+from consilience.ops import Elementwise, IndexUpdate
 from consilience.ops.index import FULL, At, SliceIndex
 from consilience.ops.shape import concatenate, expand_dims, full
 from consilience.rewrite.facts import Facts
 from consilience.rewrite.rule import Rule, rewrites
+from consilience.rewrite.structure import is_zero
 
 
 @rewrites(
@@ -64,7 +65,7 @@ def _part(term: Node) -> tuple[int, int] | None:
         return None
     first, *others = op.specification
     (length, *_) = term.static_shape
-    if not isinstance(length, int) or any(entry != FULL for entry in others) or not _is_zero(term.inputs[0]):
+    if not isinstance(length, int) or any(entry != FULL for entry in others) or not is_zero(term.inputs[0]):
         return None
     if isinstance(first, At):
         return first.position % length, first.position % length + 1
@@ -79,13 +80,6 @@ def _lines(term: Node, place: tuple[int, int]) -> Node:
     assert isinstance(term.op, IndexUpdate)
     values = term.inputs[1]
     return expand_dims(values, 0) if isinstance(term.op.specification[0], At) else values
-
-
-def _is_zero(node: Node) -> bool:
-    while isinstance(node.op, BroadcastTo):
-        node = node.inputs[0]
-    known = constant_value(node)
-    return known is not None and not known.any()
 
 
 def _zeros(length: int, others: Sequence[Dim], dtype: str) -> Node:

@@ -8,12 +8,12 @@ parts are, has no influence on the draws: a chain's result is a function of its 
 from __future__ import annotations
 
 import heapq
-import os
 import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from consilience.diagnostics.measurement import usable_processors
 from consilience.errors import ArgumentError
 from consilience.inference.messages import Window
 from consilience.native.threads import Mailbox
@@ -22,13 +22,6 @@ from consilience.run.threads.chain_worker import ChainWorker
 
 if TYPE_CHECKING:
     from consilience.native.shared_work import IdleThreads
-
-
-def usable_cores() -> int:
-    """Processors this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Crew(Record):
@@ -48,7 +41,7 @@ def crew(chains: int, cores: int | None, threads_per_chain: int | None, chunks: 
     `cores`: greatest number; None: the processors this process may use. `threads_per_chain`: for one evaluation of the
     log density; None: as many as chains leave idle. `chunks`: that an evaluation is cut into; below 2: it is not.
     """
-    most = max(1, usable_cores() if cores is None else cores)
+    most = max(1, usable_processors() if cores is None else cores)
     if chunks < 2 or threads_per_chain == 1:
         return Crew(min(chains, most), min(chains, most))
     if threads_per_chain is None:
@@ -63,10 +56,10 @@ def crew(chains: int, cores: int | None, threads_per_chain: int | None, chunks: 
 def threads(cores: int | None) -> int:
     """How many threads work where work is divided at will: as many as asked for, and as there are processors."""
     if cores is None:
-        return usable_cores()
+        return usable_processors()
     if not isinstance(cores, int | np.integer) or cores < 1:
         raise ArgumentError(f"`cores` must be an integer of at least 1, got {cores!r}.")
-    return min(int(cores), usable_cores())
+    return min(int(cores), usable_processors())
 
 
 class Delivery(Record):
