@@ -26,7 +26,7 @@ from consilience.ops.index import getitem
 from consilience.ops.linalg import cholesky, diagonal, solve_triangular
 from consilience.ops.random import draw
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import reshape
+from consilience.ops.shape import concatenate, eye, full, reshape
 from consilience.ops.sparse.factorisation import cholesky as sparse_cholesky
 from consilience.ops.sparse.variable import SparseVariable
 from consilience.record import Record
@@ -109,8 +109,12 @@ def _part(whole: Node, start: int, leaf: Node) -> Node:
 
 
 class _Curvature(Record, eq=False):
-    """A quadratic log density of one tensor: `moved` is its second derivative times a direction."""
+    """A quadratic log density of one tensor: `moved` is its second derivative times a direction.
 
+    `sizes`: elements of the variables that the tensor holds one after the other.
+    """
+
+    sizes: Sequence[int]
     point: Node
     value: Node
     slope: Node
@@ -139,7 +143,7 @@ def _curvature(terms: Sequence[Node], leaves: Sequence[Node], shaped: bool = Fal
         return None
     if acts(moved, [point]):
         (moved,) = simplify(substitute([moved], {point: constant(np.zeros(point.static_shape), point.dtype)}))
-    return _Curvature(point, value, slope, direction, moved)
+    return _Curvature([size_of(leaf) for leaf in leaves], point, value, slope, direction, moved)
 
 
 class _Factor(Record, eq=False):
@@ -260,7 +264,7 @@ def _factor(known: _Curvature) -> _Factor:
     found = _sparse(known, size) if size > SMALL else None
     if found is not None:
         return found
-    (curved,) = vectorize([known.moved], {known.direction: constant(np.eye(size))})
+    curved = _lower_blocks(known)
     factor = cholesky(-curved)
 
     def spread(noise: Node) -> Node:
@@ -273,6 +277,35 @@ def _factor(known: _Curvature) -> _Factor:
         lambda right: spread(solve_triangular(factor, right, lower=True)),
         spread,
     )
+
+
+def _lower_blocks(known: _Curvature) -> Node:
+    """The second derivative, with zeros right of the blocks on its diagonal: small variables share one.
+
+    Products with unit vectors of one variable leave nothing of the terms of others, and its own elements as they are.
+    """
+    blocks: list[int] = []
+    small = False
+    for size in known.sizes:
+        if small and size <= SMALL:
+            blocks[-1] += size
+        else:
+            blocks.append(size)
+        small = size <= SMALL
+    length, stop, dtype = sum(blocks), 0, known.point.dtype
+    rows: list[Node] = []
+    for size in blocks:
+        before, stop = full((size, stop), -0.0, dtype), stop + size  # -0, which is nothing added
+        behind = full((size, length - stop), -0.0, dtype)
+        (moved,) = vectorize([known.moved], {known.direction: _beside([before, eye(size, dtype=dtype), behind])})
+        rows.append(_beside([moved[:, :stop], behind]))
+    return concatenate(rows, axis=0) if len(rows) > 1 else rows[0]
+
+
+def _beside(parts: Sequence[Node]) -> Node:
+    """Matrices of as many rows, those without columns left out."""
+    wide = [part for part in parts if part.static_shape[1]]
+    return concatenate(wide, axis=1) if len(wide) > 1 else wide[0]
 
 
 def _sparse(known: _Curvature, size: int) -> _Factor | None:

@@ -27,10 +27,12 @@ from consilience.lower.fortran import (
 from consilience.lower.kernel_code import combine, identity
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve
 from consilience.lower.scalar_code import MEMORY, from_memory, register_type, to_memory
+from consilience.lower.triangles import Triangle, Triangles
 from consilience.lower.views import View, row_major
 from consilience.native.loops import Builder, Value, f64, i32, i64, ptr
-from consilience.native.routines import SMALL
+from consilience.native.routines import SIDES, SMALL
 from consilience.ops import Cholesky, Cumulative, MatMul, SolveTriangular
+from consilience.ops.linalg import transposed
 
 Routine = Callable[[Builder, Node, Sequence[Argument], Sequence[Argument]], None]
 # The dtype and length of every vector of memory that the code of a node works in.
@@ -83,7 +85,7 @@ def write(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence
 
 @routine(Cholesky)
 def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """Row-major lower is column-major upper: dpotrf with 'U' on the same memory. Small matrices need no library."""
+    """By rows of the upper triangle, which lie together, and back. Small matrices need no library."""
     (x,), (factor,) = sources, targets
     *batch, n, _ = x.view.shape
     if n <= SMALL:
@@ -91,25 +93,18 @@ def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequ
         good = b.call("consilience_routine_small_cholesky", i64, x.pointer, factor.pointer, *lengths)
         fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
         return
-    info = b.stack(i32, 1)
-    size, letter = fortran_int(b, n), fortran_char(b, "U")
     with ExitStack() as loops:
         offset = b.mul(batch_loop(b, loops, batch), b.const(i64, n * n))
-        copy(b, x, factor, offset, n * n)
-        target = at(b, factor.pointer, offset)
-        zero = b.const(f64, 0.0)
-        with b.for_(0, n - 1) as i:  # nothing above the diagonal
-            above = b.add(b.mul(i, b.const(i64, n + 1)), b.const(i64, 1))
-            bytes_ = b.mul(b.sub(b.const(i64, n - 1), i), b.const(i64, 8))
-            b.call("memset", ptr, at(b, target, above), b.const(i32, 0), bytes_)
-        b.call("blas_dpotrf", None, letter, size, target, size, info)
-        # LAPACK does not notice every NaN: the last pivot carries it.
-        last = b.load(f64, at(b, target, n * n - 1))
-        fail_unless(b, b.and_(succeeded(b, info), b.cmp("gt", last, zero)))
+        source, target = at(b, x.pointer, offset), at(b, factor.pointer, offset)
+        size = b.const(i64, n)
+        b.call("consilience_routine_lower_to_upper", None, source, target, size)
+        Triangles(b).factor(target, n, n)
+        b.call("consilience_routine_upper_to_lower", None, target, size)
 
 
 @routine(CholeskyInverse)
 def _cholesky_inverse(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """The inverse of the factor in place of a copy, and its product with its transpose."""
     (factor,), (inverse,) = sources, targets
     *batch, n, _ = factor.view.shape
     info = b.stack(i32, 1)
@@ -118,18 +113,14 @@ def _cholesky_inverse(b: Builder, node: Node, sources: Sequence[Argument], targe
         offset = b.mul(batch_loop(b, loops, batch), b.const(i64, n * n))
         copy(b, factor, inverse, offset, n * n)
         target = at(b, inverse.pointer, offset)
-        b.call("blas_dpotri", None, letter, size, target, size, info)
-        fail_unless(b, succeeded(b, info))
-        with b.for_(0, n) as i:  # the lower triangle is filled; mirror it
-            with b.for_(0, i) as j:
-                low = b.add(b.mul(i, b.const(i64, n)), j)
-                high = b.add(b.mul(j, b.const(i64, n)), i)
-                b.store(b.load(f64, at(b, target, low)), at(b, target, high))
+        Triangles(b).invert(target, n, n)
+        b.call("blas_dlauum", None, letter, size, target, size, info)
+        b.call("consilience_routine_mirror_lower", None, target, target, b.const(i64, n))
 
 
 @routine(SolveTriangular)
 def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """A X = B by rows is X' A' = B' by columns: dtrsm from the right with the transposed triangle."""
+    """A X = B by rows is X' A' = B' by columns: dtrsm from the right with the transposed triangle for few columns."""
     op = node.op
     assert isinstance(op, SolveTriangular)
     (a, right), (solution,) = sources, targets
@@ -137,9 +128,10 @@ def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targe
     letter, size, unit = fortran_char(b, "U" if op.lower else "L"), fortran_int(b, n), fortran_char(b, "N")
     # As columns the matrix is A': a single solution asks for its transpose, several are solved for from the right.
     form = fortran_char(b, "N" if op.transposed == (columns == 1) else "T")
+    many = columns >= SIDES
     if columns == 1:
         step = fortran_int(b, 1)
-    else:
+    elif not many:
         side, count, one = fortran_char(b, "R"), fortran_int(b, columns), fortran_double(b, 1.0)
     with ExitStack() as loops:
         number = batch_loop(b, loops, batch)
@@ -153,6 +145,9 @@ def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targe
                 fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
         if columns == 1:
             b.call("blas_dtrsv", None, letter, form, unit, size, matrix, size, target, step)
+        elif many:
+            lower = op.lower != op.transposed
+            Triangles(b).solve(Triangle(matrix, n, n, lower, op.transposed), target, columns, columns)
         else:
             b.call("blas_dtrsm", None, side, letter, form, unit, count, size, one, matrix, size, target, count)
 
@@ -247,10 +242,11 @@ def _small_solve(b: Builder, node: Node, sources: Sequence[Argument], targets: S
 
 @routine(MatMul)
 def _matmul(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
-    """C = A B by rows is C' = B' A' by columns."""
+    """C = A B by rows is C' = B' A' by columns; with a factor of Cholesky's half of the work."""
     (left, right), (result,) = sources, targets
     *batch, rows, columns = result.view.shape
     inner = left.view.shape[-1]
+    known = _triangular(node)
     one, zero, plain = fortran_double(b, 1.0), fortran_double(b, 0.0), fortran_char(b, "N")
     m, n, k = fortran_int(b, columns), fortran_int(b, rows), fortran_int(b, inner)
     with ExitStack() as loops:
@@ -264,8 +260,25 @@ def _matmul(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequen
         elif rows == 1:
             step = fortran_int(b, 1)
             b.call("blas_dgemv", None, plain, m, k, one, c, m, a, step, zero, target, step)
+        elif known is not None:
+            place, triangle = known
+            side, letter = fortran_char(b, "RL"[place]), fortran_char(b, triangle)
+            factor, other = (a, c) if place == 0 else (c, a)
+            b.call("memcpy", ptr, target, other, b.const(i64, 8 * rows * columns))
+            b.call("blas_dtrmm", None, side, letter, plain, plain, m, n, one, factor, k, target, m)
         else:
             b.call("blas_dgemm", None, plain, plain, m, n, k, one, c, m, a, k, zero, target, m)
+
+
+def _triangular(node: Node) -> tuple[int, str] | None:
+    """Which operand of a product is a factor of Cholesky's, and the triangle that a library sees of it."""
+    for place, operand in enumerate(node.inputs):
+        if isinstance(operand.op, Cholesky):
+            return place, "U"
+        of = transposed(operand)
+        if of is not None and isinstance(of.op, Cholesky):
+            return place, "L"
+    return None
 
 
 def _batch_offset(b: Builder, view: View, position: Sequence[Value], rank: int) -> Value:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from consilience.analysis.operations import operations as arithmetic
 from consilience.distributions import Normal
 from consilience.distributions.constraints import Real, RealVector
 from consilience.distributions.densities import density, support_of
@@ -44,6 +45,7 @@ from consilience.elimination.nearly_normal import (
 from consilience.errors import ConsilienceError, ModelError
 from consilience.ir import Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
+from consilience.lower.specialise import specialise
 from consilience.model.conditioning import Rebuilt
 from consilience.model.integration import model_terms
 from consilience.model.model import Model
@@ -51,10 +53,12 @@ from consilience.model.observation import slot_values
 from consilience.model.predictive import predict
 from consilience.model.programs import kept
 from consilience.model.reparametrization import written_by
-from consilience.model.summation import cost
+from consilience.model.terms import terms_of
 from consilience.model.variables import FreeVariable
 from consilience.ops.reduce import reduce
+from consilience.planning import before_slopes
 from consilience.record import Record
+from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
 TOGETHER: Final = 20  # elements that act on each other, from which on a block is worth it
@@ -346,8 +350,19 @@ def _approximated(model: Model, chosen: Transported) -> tuple[_BlockTerms, Norma
 
 
 def operations(model: Model) -> float:
-    """Of a log density, estimated, those of loops included; infinite where it has none."""
-    return cost(model, (), loops=True)[0]
+    """Of a log density with its gradient, estimated, those of loops included; infinite where it has none.
+
+    A gradient takes other multiples of its density where matrices are factored than where they are multiplied.
+    """
+    try:
+        with without_sources():
+            terms = terms_of(model)
+            (value,) = before_slopes(simplify([total(terms.all)]), terms.values)
+            outputs = simplify([value, *gradient(value, terms.values)])
+            static, _ = specialise(outputs, slot_values(model)[3])
+    except ConsilienceError:
+        return math.inf
+    return arithmetic(static, loops=True)
 
 
 def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Transported | None:

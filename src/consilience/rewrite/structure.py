@@ -216,13 +216,19 @@ def _product(x: Node, name: str, holds: Callable[[Node, str], bool], positive: S
 
 def _weighted(a: Node, b: Node, name: str, positive: Sign) -> bool:
     """Whether a is B c and b is B' for one positive number c per column of B."""
+    weights = weights_between(a, b)
+    return weights is not None and (name == "symmetric" or all(positive(i) is True for i in weights))
+
+
+def weights_between(a: Node, b: Node) -> list[Node] | None:
+    """Factors c, one number per column of B, where a is B c and b is B'; None where they are not that."""
+    if mirrored(a, b):
+        return []
     if not (isinstance(a.op, Elementwise) and a.op.function == "mul"):
-        return False
+        return None
     whole = [i for i in a.inputs if i.ndim >= 2 and i.static_shape[-2] != 1]
     weights = [i for i in a.inputs if i.ndim < 2 or i.static_shape[-2] == 1]
-    if len(whole) != 1 or not mirrored(whole[0], b):
-        return False
-    return name == "symmetric" or all(positive(i) is True for i in weights)
+    return weights if len(whole) == 1 and mirrored(whole[0], b) else None
 
 
 def mirrored(a: Node, b: Node) -> bool:

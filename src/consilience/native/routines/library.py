@@ -48,6 +48,13 @@ from consilience.native.routines.sparse_cholesky import (
     sparse_upper_solve,
 )
 from consilience.native.routines.toeplitz import toeplitz_inverse
+from consilience.native.routines.triangles import (
+    lower_inverse,
+    lower_to_upper,
+    solve_rows,
+    upper_factor,
+    upper_to_lower,
+)
 from consilience.native.typed_python import NativeFunction
 
 PREFIX: Final = "consilience_routine_"
@@ -87,6 +94,11 @@ ROUTINES: Final[dict[str, NativeFunction[..., Any]]] = {
     "sparse_lower_solve": sparse_lower_solve,
     "sparse_upper_solve": sparse_upper_solve,
     "toeplitz_inverse": toeplitz_inverse,
+    "lower_inverse": lower_inverse,
+    "lower_to_upper": lower_to_upper,
+    "solve_rows": solve_rows,
+    "upper_factor": upper_factor,
+    "upper_to_lower": upper_to_lower,
     "argsort": sorting.argsort,
     "below": sorting.below,
     "floats_of_keys": sorting.floats_of_keys,

@@ -16,6 +16,7 @@ from consilience.ops import (
     Cholesky,
     Det,
     DetSign,
+    Elementwise,
     Inverse,
     InverseQuadratic,
     Iota,
@@ -24,16 +25,18 @@ from consilience.ops import (
     MatMul,
     Solve,
     SolveTriangular,
+    apply,
     cast,
     cond,
 )
 from consilience.ops.arrangement import full_like
 from consilience.ops.factorisations import SVD
-from consilience.ops.index import getitem
+from consilience.ops.index import Index, IndexUpdate, getitem
+from consilience.ops.linalg import diagonal
 from consilience.ops.reduce import reduce
-from consilience.ops.shape import broadcast_to, expand_dims, reshape, squeeze
-from consilience.rewrite.structure import is_symmetric
-from consilience.transforms.gradient.mask import keep
+from consilience.ops.shape import Reshape, broadcast_to, expand_dims, reshape, squeeze
+from consilience.rewrite.structure import is_symmetric, weights_between
+from consilience.transforms.gradient.mask import all_zero, keep, masked, total
 from consilience.transforms.gradient.reduce import product_of_others
 from consilience.transforms.gradient.scalar import eq, where
 from consilience.transforms.gradient.table import no_derivative, partial_of
@@ -54,6 +57,10 @@ def _matmul(node: Node, g: Node, position: int) -> Node:
         if position == 0:
             return expand_dims(g, -1) * expand_dims(b, 0)
         return reshape(g, (product(g.static_shape),)) @ rows(a)
+    if a.ndim == b.ndim == 2 and (weights := weights_between(a, b)) is not None:
+        # B c B' is symmetric, and what its slopes are is so for both of its factors: one product.
+        either = symmetric(g) @ b.mT
+        return either if position == 0 else apply("mul", *weights, either).mT if weights else either.mT
     if position == 0:
         return g @ b.mT
     if b.ndim == 2:
@@ -102,11 +109,62 @@ def positions(x: Node) -> tuple[Node, Node]:
 def _cholesky(node: Node, g: Node, position: int) -> Node:
     # S = L^-T phi(L' g) L^-1 with phi: the lower triangle, its diagonal halved.
     i, j = positions(node)
-    inner = node.mT @ g
-    phi = where(i > j, inner, where(eq(i, j), 0.5 * inner, 0.0))
+    inner, along = _lower_of_product(node, g)
+    middle = inner if along is None else along if inner is None else inner + along
+    phi = where(eq(i, j), 0.5 * middle, 0.0)
+    if inner is not None:
+        phi = where(i > j, inner, phi)
     solve = SolveTriangular(lower=True, transposed=True)
     half = Node(solve, node, phi)
     return folded(Node(solve, node, half.mT), node)
+
+
+def _lower_of_product(factor: Node, g: Node) -> tuple[Node | None, Node | None]:
+    """What has the lower triangle of L' g, and what is to be added to its diagonal, as a column; None: nothing.
+
+    Above the diagonal g does not matter. A product u w' with few columns stays one, (L' u) w'.
+    """
+    i, j = positions(factor)
+    in_lower, own = apply("ge", i, j), diagonal(factor)
+    rows, entries, rest = list[Node](), list[Node](), list[Node]()
+    waiting = [(g, 1.0)]
+    while waiting:
+        x, sign = waiting.pop()
+        mask = masked(x)
+        if mask is not None and mask.condition is in_lower and not mask.inverted:
+            waiting.append((mask.inner, sign))
+        elif x.op == Elementwise("add") and all(part.static_shape == x.static_shape for part in x.inputs):
+            waiting += [(part, sign) for part in reversed(x.inputs)]
+        elif x.op == Elementwise("neg"):
+            waiting.append((x.inputs[0], -sign))
+        elif (values := _written(x, own)) is not None:
+            entries.append(sign * values * own)
+        elif (pair := _narrow(x)) is not None:
+            rows.append((sign * (factor.mT @ pair[0])) @ pair[1])
+        else:
+            rest.append(sign * x)
+    if rest:
+        rows.append(factor.mT @ total(rest))
+    return total(rows) if rows else None, expand_dims(total(entries), own.ndim) if entries else None
+
+
+def _written(x: Node, own: Node) -> Node | None:
+    """What was written along the diagonal of zeros; `own`: the diagonal of another such matrix."""
+    if not (isinstance(x.op, Reshape) and isinstance(x.inputs[0].op, IndexUpdate) and isinstance(own.op, Index)):
+        return None
+    update = x.inputs[0]
+    base, values, *arrays = update.inputs
+    same = update.op.specification == own.op.specification and not arrays
+    return values if same and values.static_shape == own.static_shape and all_zero(base) else None
+
+
+def _narrow(x: Node) -> tuple[Node, Node] | None:
+    """The factors of a product over an axis that is shorter than half of a square matrix."""
+    if not (isinstance(x.op, MatMul) and all(part.ndim == x.ndim for part in x.inputs)):
+        return None
+    inner, length = x.inputs[1].static_shape[-2], x.static_shape[-1]
+    known = isinstance(inner, int) and isinstance(length, int)
+    return (x.inputs[0], x.inputs[1]) if known and 2 * inner <= length else None
 
 
 @partial_of(SolveTriangular)

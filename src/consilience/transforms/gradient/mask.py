@@ -300,14 +300,15 @@ def _of_update(node: Node, op: IndexUpdate) -> _Rule:
             return write(None, part)
         return apply("gt", write(constant(0, "int64"), cast(part, "int64"), "inc"), 0)  # any that meet in one place
 
-    if _all_zero(base):
+    if all_zero(base):
         return (values,), written
-    if op.mode == "set" and _all_zero(values):
+    if op.mode == "set" and all_zero(values):
         return (base,), lambda parts: write(constant(True) if parts[0] is None else parts[0], constant(False))
     return (), lambda parts: None
 
 
-def _all_zero(x: Node) -> bool:
+def all_zero(x: Node) -> bool:
+    """Whether x is a constant of zeros, or one repeated."""
     value = constant_value(x.inputs[0] if isinstance(x.op, BroadcastTo) else x)
     return value is not None and not value.any()
 
@@ -342,7 +343,7 @@ def _plain(entry: Entry, arrays: Iterator[Any]) -> Any:
 
 
 def _joined(node: Node, op: Concatenate, parts: Sequence[Chosen]) -> Chosen:
-    whole = [_all_zero(x) for x in node.inputs]
+    whole = [all_zero(x) for x in node.inputs]
     if not any(whole) and all(part is None for part in parts):
         return None
     return Node(
