@@ -7,17 +7,20 @@ that is refused is no failure, one that is integrated wrongly is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd  # type: ignore[import-untyped]
+import xarray as xr
 
 import consilience as pm
 import consilience.tensor as pt
 
 Array = npt.NDArray[Any]
 FAMILIES = ("positive", "inverse", "unit", "shares", "matrices", "normal", "normal")
+MOVED = (*FAMILIES, "coefficients", "coefficients", "hierarchy", "hierarchy", "hierarchy")  # of coordinates of chains
 ROWS = "np.array([[1.0, 0.3], [0.3, 2.0]])"  # a covariance, or a precision
 
 
@@ -31,7 +34,11 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A model as text. `kinds`: by name of a block's variable its family. `shared`: arrays that are `pm.Data`."""
+    """A model as text.
+
+    `kinds`: by name of a block's variable its family. `shared`: arrays that are `pm.Data`, of which those in one of the
+    `rows` have as many rows as each other. `labels`: by name of an array in which form with labels it comes.
+    """
 
     seed: int
     lines: tuple[Line, ...]
@@ -39,16 +46,31 @@ class Program:
     shared: tuple[str, ...]
     kinds: dict[str, str]
     discrete: dict[str, int]
+    rows: tuple[tuple[str, ...], ...] = ()
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def model(self) -> pm.Model:
-        """The model that the statements build."""
-        values: dict[str, Any] = {"pm": pm, "pt": pt, "np": np, **self.arrays}
+    def model(self, labelled: bool = True) -> pm.Model:
+        """The model that the statements build; `labelled`: False: of plain arrays."""
+        given = {name: self.given(name, self.labels.get(name, "") if labelled else "") for name in self.arrays}
+        values: dict[str, Any] = {"pm": pm, "pt": pt, "np": np, **given}
         with pm.Model() as model:
             for name in self.shared:
-                values[name] = pm.Data(name, self.arrays[name])
+                values[name] = pm.Data(name, given[name])
             for line in self.lines:
                 exec(line.text, values)
         return model
+
+    def given(self, name: str, form: str, values: Array | None = None) -> Any:
+        """An array with labels: rows of a table have any, columns the letters of the alphabet in another order."""
+        array = self.arrays[name] if values is None else values
+        if not form or not array.ndim or np.ma.isMA(array):
+            return array
+        rows = [f"row {i}" for i in range(len(array), 0, -1)]
+        if form == "array":
+            return xr.DataArray(array, coords=[(f"{name} {axis}", np.arange(n)) for axis, n in enumerate(array.shape)])
+        if array.ndim == 1:
+            return pd.Series(array, index=rows)
+        return pd.DataFrame(array, index=rows) if array.ndim == 2 else array
 
     def without(self, line: Line) -> Program:
         """The same model with one statement less."""
@@ -79,6 +101,8 @@ class _Draft:
         self.shared: list[str] = []
         self.kinds: dict[str, str] = {}
         self.discrete: dict[str, int] = {}
+        self.observed: set[str] = set()
+        self.together: list[tuple[str, ...]] = []
         self.count = 0
 
     # ---- words
@@ -129,9 +153,16 @@ class _Draft:
             name = self.name("x")
             getattr(self, family)(name)
             self.kinds.setdefault(name, {"inverse": "positive"}.get(family, family))
+        if self.often(0.3):
+            self.rows_of_data()
+        forms = self.rng.choice(["", "array", "table"], len(self.arrays), p=[0.7, 0.15, 0.15])
+        # A constant of an expression is an array; a table is data of a variable, or has a name.
+        named = {name for name in self.arrays if name in self.shared or name in self.observed}
+        labels = {name: str(form) for name, form in zip(self.arrays, forms, strict=True) if form and name in named}
         return Program(
-            self.seed, tuple(self.lines), self.arrays, tuple(self.shared), dict(self.kinds), dict(self.discrete)
-        )
+            self.seed, tuple(self.lines), self.arrays, tuple(self.shared), dict(self.kinds), dict(self.discrete),
+            tuple(self.together), labels,
+        )  # fmt: skip
 
     def shape(self) -> tuple[int, ...]:
         shapes: Sequence[tuple[int, ...]] = [(), (1,), (2,), (3,), (4,), (2, 2), (2, 1), (1, 2)]
@@ -201,6 +232,7 @@ class _Draft:
         name = self.name("y")
         own = self.name("c")
         self.arrays[own] = values
+        self.observed.add(own)
         if not np.ma.isMA(values) and self.often(0.15):
             self.shared.append(own)
         extra = (
@@ -236,7 +268,63 @@ class _Draft:
             self.rng.normal(size=(*shape, 2)),
         )
 
+    def rows_of_data(self) -> None:
+        """Data of which there may be more rows, or fewer: which element of a block each is of, exposures and values."""
+        families = {"normal", "positive", "coefficients", "hierarchy"}
+        vectors = [name for name, family in self.kinds.items() if family in families]
+        if not vectors:
+            return
+        name, rows = vectors[-1], int(self.rng.integers(2, 6))
+        index, exposure, values = (self.array(v, False) for v in (
+            np.zeros(rows, int), self.rng.uniform(0.5, 2, rows),
+            self.rng.integers(0, 4, rows) if self.kinds[name] == "positive" else self.rng.normal(size=rows),
+        ))  # fmt: skip
+        self.shared += [index, exposure, values]
+        self.together.append((index, exposure, values))
+        view = f"{name}.ravel()[{index}] * {exposure}"
+        if self.kinds[name] == "positive":
+            self.add(f'pm.Poisson("{self.name("y")}", {view}, observed={values})')
+        else:
+            self.add(f'pm.Normal("{self.name("y")}", {view}, {self.number_above_0()}, observed={values})')
+
     # ---- families
+
+    def hierarchy(self, name: str) -> None:
+        """Elements with a common scale of any family of a location and a scale, or a standard one times its scale."""
+        shape = self.shape()
+        p, r = self.number_above_0(), self.number()
+        kind = self.rng.integers(14)
+        n = int(self.rng.integers(2, 7))
+        known = [f"Cauchy(NAME, {r}, {p}", f"Laplace(NAME, {r}, {p}", f"Logistic(NAME, {r}, {p}",
+                 f"Gumbel(NAME, {r}, {p}", f"Moyal(NAME, {r}, {p}", f"LogNormal(NAME, {r}, {p}",
+                 f"HalfNormal(NAME, {p}", f"HalfCauchy(NAME, {p}", f"HalfStudentT(NAME, 4, {p}",
+                 f"StudentT(NAME, 3, {r}, {p}", "Cauchy(NAME, 0.3, 1.5"]  # fmt: skip
+        view = name
+        if kind < len(known):
+            self.add(f"{name} = pm.{known[kind].replace('NAME', repr(name))}, shape={shape})", False)
+        elif kind == 11:
+            shape = (n,)
+            self.add(f'{name} = pm.ZeroSumNormal("{name}", {p}, shape={n})', False)
+        elif kind == 12:
+            shape = (n, 2)
+            steps = f"cov={p} * {ROWS}, init_dist=pm.MvNormal.dist(np.zeros(2), np.eye(2)), steps={n - 1}"
+            self.add(f'{name} = pm.MvGaussianRandomWalk("{name}", mu=np.zeros(2), {steps})', False)
+        else:
+            standard = self.one("Normal", "StudentT", "Laplace", "Cauchy")
+            degrees = "3, " if standard == "StudentT" else ""
+            self.add(f'{name} = pm.{standard}("{name}", {degrees}0.0, 1.0, shape={shape})', False)
+            more = f"{name} * {p} * {self.number_above_0()}"
+            view = self.one(f"{p} * {name}", f"{name} / {p}", f"{r} + {p} * {name}", more)
+        for _ in self.terms():
+            own, size = self.moved(view, shape) if view == name else (view, shape)
+            some, counts = self.rng.normal(size=size), self.rng.integers(0, 4, size)
+            match self.one("Normal", "Poisson", "Student"):
+                case "Normal":
+                    self.data(f"pm.Normal(NAME, {own}, {self.number_above_0()})", some)
+                case "Poisson":
+                    self.data(f"pm.Poisson(NAME, pt.exp(0.3 * pt.clip({own}, -9, 9)))", counts)
+                case "Student":
+                    self.data(f"pm.StudentT(NAME, 4, {own}, {self.number_above_0()})", some)
 
     def positive_prior(self, shape: tuple[int, ...], name: str) -> None:
         p, q = self.number_above_0(), self.number_above_0()
@@ -600,4 +688,4 @@ class _Draft:
                     self.potential(f"-0.5 * pt.sum((f{name} - {self.number()}) ** 2) / {self.number_above_0()}")
 
 
-__all__ = ["Line", "Program", "generated"]
+__all__ = ["MOVED", "Line", "Program", "generated"]

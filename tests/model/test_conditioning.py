@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import consilience as pm
+from consilience.model.freezing import freeze_dims_and_data
 
 
 def chain() -> pm.Model:
@@ -174,3 +177,36 @@ def test_labelled_values_are_brought_to_a_variable_by_the_names_of_their_axes() 
     np.testing.assert_array_equal(pm.do(model, {"plain": given})["seen"].eval(), given.values.T)
     model.set_data("data", 10 * given)
     np.testing.assert_array_equal(data.get_value(), 10 * given.values.T)
+
+
+def second_names(named: bool) -> pm.Model:
+    """With deterministics that are variables themselves, as `x.T` of a vector is, which data read; or without."""
+    with pm.Model() as model:
+        x = pm.Normal("x", pm.Normal("m"), pm.HalfNormal("s"), shape=3)
+        again = pm.Deterministic("again", x.T) if named else x
+        w = pm.Data("w", [1.0, 2.0, 3.0])
+        weights = pm.Deterministic("weights", w) if named else w
+        pm.Normal("y", 2.0 * again * weights, 1.0, observed=np.ones(3))
+        pm.Potential("pull", -(x.sum() ** 2))
+    return model
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: pm.do(model, {}),
+        lambda model: pm.do(model, {"x": [0.3, 1.0, -2.0]}),
+        lambda model: pm.do(model, {"x": 2.0 * model["x"]}),
+        lambda model: pm.do(model, {"w": [0.3, 1.0, -2.0]}),
+        lambda model: pm.do(model, {"m": 2.0}, prune_vars=True),
+        lambda model: pm.observe(model, {"x": [0.3, 1.0, -2.0]}),
+        lambda model: pm.noncenter(model, "x"),
+        lambda model: pm.noncenter(model, {"x": [0.3, 1.0, 0.0]}),
+        freeze_dims_and_data,
+    ],
+)
+def test_a_variable_that_has_a_second_name_is_one_variable(change: Callable[[pm.Model], pm.Model]) -> None:
+    made, wanted = (change(second_names(named)) for named in (True, False))
+    point = {key: np.full(np.shape(value), 0.3) for key, value in wanted.initial_point().items()}
+    assert made.compile_logp()(point) == pytest.approx(wanted.compile_logp()(point), rel=1e-12)
+    assert made["again"] is made["do_x" if "do_x" in made.named else "x"]

@@ -19,6 +19,7 @@ from consilience.errors import ImputationWarning, ModelError
 from consilience.events import DrawsMade, Restarted
 from consilience.model import model_density
 from consilience.model.transport import correlated, referred, suited, transport, transportable
+from consilience.sample.coordinates import ChainCoordinates
 from tests.cutting import stopping
 from tests.elimination.law import compare_coordinates
 
@@ -163,7 +164,7 @@ def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
     model = built(build)
     chosen = suited(model, prior_draws(model))
     assert chosen is not None
-    compare_coordinates(model, chosen)
+    compare_coordinates(model, ChainCoordinates(transported=chosen))
 
 
 @pytest.mark.parametrize("build", DIAGONAL, ids=lambda build: build.__name__)
@@ -173,11 +174,11 @@ def test_densities_differ_by_the_volume_of_a_diagonal_map(build: Build) -> None:
     draws = prior_draws(model)
     chosen = suited(model, draws, diagonal=True)
     assert chosen is not None
-    compare_coordinates(model, chosen)
+    compare_coordinates(model, ChainCoordinates(transported=chosen))
     more = correlated(model, chosen, draws)
-    compare_coordinates(model, more)
+    compare_coordinates(model, ChainCoordinates(transported=more))
     wrong = {**more, "responses": [(3.0 * np.asarray(own) + 1.0).tolist() for own in more["responses"]]}
-    compare_coordinates(model, wrong)
+    compare_coordinates(model, ChainCoordinates(transported=wrong))
 
 
 @pytest.mark.parametrize("build", [one for one in DIAGONAL if one is not two_smooth_terms], ids=lambda b: b.__name__)

@@ -208,10 +208,11 @@ class Rebuilt:
         # Expressions by name in terms of the old variables, and by the name of a variable that of what acts for it.
         self.sources: dict[str, Node] = {}
         self.acting: dict[str, str] = {}
-        named = set(model.named.values())
+        # A deterministic that is a variable itself follows it.
+        self.names = {node: name for name, node in reversed(model.named.items())}
         for name, node in model.named.items():
             self.sources[name] = graphs.get(name, node)
-            if name in graphs and node in topological([graphs[name]], stop=named.__contains__):
+            if name in graphs and node in topological([graphs[name]], stop=self.names.__contains__):
                 other = f"do_{name}"
                 if other in model.named:
                     raise ModelError(f"the intervention on `{name}` is called `{other}`, which the model has already.")
@@ -223,9 +224,9 @@ class Rebuilt:
         return next((own for own, other in self.acting.items() if other == name), name)
 
     def _seen(self, name: str = "") -> dict[Node, str]:
-        """The old variables, and the names of what stands for them in an expression."""
+        """The old variables, and the names of what stands for them in an expression of this name."""
         acting = {own: other for own, other in self.acting.items() if other != name}
-        return {node: acting.get(own, own) for own, node in self.old.named.items()}
+        return {node: acting.get(own, own) for node, own in self.names.items() if own != name}
 
     def _known(self, name: str = "") -> dict[Node, Node]:
         """What stands for the old variables in an expression, as far as it is made."""
@@ -236,8 +237,7 @@ class Rebuilt:
         depends: dict[str, list[str]] = {}
         for name, source in self.sources.items():
             seen = self._seen(name)
-            roots = source.inputs if source is self.old.named.get(name) else (source,)
-            reached = [] if name in self.given else topological(roots, stop=seen.__contains__)
+            reached = [] if name in self.given else topological([source], stop=seen.__contains__)
             depends[name] = [seen[n] for n in reached if n in seen]
         old, order = self.old.named, list[str]()
         waiting = dict.fromkeys(depends)

@@ -47,6 +47,7 @@ from consilience.ir import Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
 from consilience.model.conditioning import Rebuilt
+from consilience.model.freezing import freeze_dims_and_data
 from consilience.model.integration import model_terms
 from consilience.model.model import Model
 from consilience.model.observation import slot_values
@@ -114,19 +115,16 @@ def transportable(model: Model, diagonal: bool = False) -> tuple[str, ...]:
     >>> transportable(model)
     ('level', 'x')
     """
+    if model.marginalized or not all(v.continuous for v in model.free):
+        return ()
+    model = _with_known_data(model)
     candidates = [v for v in model.free if _is_candidate(v)]
     left = any(v not in candidates for v in model.free)
-    if (
-        not left
-        or sum(v.size for v in candidates) < TOGETHER
-        or model.marginalized
-        or not all(v.continuous for v in model.free)
-    ):
+    if not left or sum(v.size for v in candidates) < TOGETHER:
         return ()
-    shapes = tuple(value.shape for value in slot_values(model)[1])
     if diagonal:
         candidates = [v for v in candidates if v.size >= TOGETHER]
-    return kept(model.cache, "transportable", (shapes, diagonal), lambda: _chosen(model, candidates, diagonal))
+    return kept(model.cache, "transportable", diagonal, lambda: _chosen(model, candidates, diagonal))
 
 
 def _is_candidate(variable: FreeVariable) -> bool:
@@ -191,6 +189,13 @@ def _block(model: Model, names: Sequence[str]) -> _BlockTerms:
     )
 
 
+def _with_known_data(model: Model) -> Model:
+    """With data as constants, the same one while they are the same: a factor needs the places that they say."""
+    if not set(model.data) - model.frozen:
+        return model
+    return kept(model.cache, "of known data", tuple(slot_values(model)[2]), lambda: freeze_dims_and_data(model))
+
+
 def _copy(model: Model) -> Model:
     with without_sources():
         made = Rebuilt(model, {}, set()).model()
@@ -208,6 +213,7 @@ def referred(model: Model, names: Sequence[str], draws: Mapping[str, Any], diago
     ModelError
         Where a draw has no finite slopes and curvatures, or the diagonal of the precision is not known.
     """
+    model = _with_known_data(model)
     made, wanted = _copy(model), list[Node]()
     with without_sources():
         block = _block(made, names)
@@ -250,6 +256,7 @@ def correlated(model: Model, chosen: Transported, draws: Mapping[str, Any]) -> T
     ModelError
         Where they are not finite.
     """
+    model = _with_known_data(model)
     size = sum(size_of(model.named[name]) for name in chosen["names"])
     most = min(MOST_CORRELATED, MOST_NUMBERS // size)
     if chosen["kind"] != DIAGONAL.kind or most < TOGETHER:
@@ -311,7 +318,7 @@ def transport(model: Model, chosen: Transported) -> Model:
         Where the name is taken, or the approximation of the block is no proper normal distribution.
     """
     names = chosen["names"]
-    made = _copy(model)
+    made = _copy(_with_known_data(model))
     with without_sources():
         block, own = _approximated(made, chosen)
         raw = Normal.dist(0.0, 1.0, shape=own.point.static_shape)
@@ -374,6 +381,7 @@ def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Tr
     names = transportable(model, diagonal)
     if not names:
         return None
+    model = _with_known_data(model)
     try:
         chosen = referred(model, names, draws, diagonal)
         with without_sources():
