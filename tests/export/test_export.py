@@ -150,7 +150,7 @@ def test_functions_are_exported_with_their_shared_values(tmp_path: Path) -> None
 def test_factorisations_call_lapack(tmp_path: Path) -> None:
     """Under Fortran's names, which the Makefile links."""
     folder = export(gaussian_process(), tmp_path / "process")
-    assert "dpotrf_" in (folder / "process_program.c").read_text()
+    assert "dlauum_" in (folder / "process_program.c").read_text()
     assert "-llapack" in (folder / "Makefile").read_text()
 
 

@@ -225,3 +225,51 @@ def test_matrices_keep_float32() -> None:
     for cost in costs:
         assert cost.dtype == "float32"
         assert [g.type for g in gradient(cost.sum(), [a, b, v])] == [a.type, b.type, v.type]
+
+
+def factor_of(a: Node) -> Node:
+    return linalg.cholesky(a @ a.mT + np.eye(a.static_shape[-1] if isinstance(a.static_shape[-1], int) else 1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_factors_whose_slopes_are_of_few_columns(n: int) -> None:
+    """Logarithms of the diagonal, and solutions and products with vectors: alone, together and beside others."""
+
+    def parts(a: Node, u: Node, w: Node) -> list[Node]:
+        factor = factor_of(a)
+        logs = apply("log", linalg.diagonal(factor)).sum()
+        spread = linalg.solve_triangular(factor, u, lower=True, trans=1)
+        solved = linalg.solve_triangular(factor, spread, lower=True)
+        whole = (factor * factor).sum()
+        return [logs, spread.sum() * logs, (solved * w).sum() - 2.0 * logs, (factor @ w).sum() + whole, spread @ w]
+
+    check_derivatives(parts, [regular(n, n), matrix(n, seed=1), matrix(n, seed=2)])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+@pytest.mark.parametrize("m", [1, 3])
+def test_products_with_their_own_transpose(n: int, m: int) -> None:
+    """With one number for each column, or none, whichever of the factors is turned."""
+
+    def parts(b: Node, w: Node, g: Node) -> list[Node]:
+        products = [b @ b.mT, (b * w) @ b.mT, (b * w * 2.0) @ b.mT]
+        turned = b.mT
+        products += [turned.mT @ turned, (turned.mT * w) @ turned]
+        return [(g * product).sum() for product in products]
+
+    check_derivatives(parts, [matrix(n, m), matrix(m, seed=1), matrix(n, n, seed=2)])
+
+
+def test_a_symmetric_product_has_one_product_as_its_slope() -> None:
+    b, w = (tensor_input("float64", shape) for shape in ((40, 50), (50,)))
+    cotangent = tensor_input("float64", (40, 40))
+    found = pullback([(b * w) @ b.mT], [b, w], [cotangent])
+    assert sum(isinstance(node.op, linalg.MatMul) for node in topological(found)) == 1
+
+
+def test_no_square_product_for_slopes_of_few_columns() -> None:
+    x, u = tensor_input("float64", (40, 40)), tensor_input("float64", (40,))
+    factor = linalg.cholesky(x)
+    value = apply("log", linalg.diagonal(factor)).sum() + linalg.solve_triangular(factor, u, lower=True).sum()
+    products = [n for n in topological(gradient(value, [x])) if isinstance(n.op, linalg.MatMul)]
+    assert all(1 in [*product.inputs[0].static_shape, *product.inputs[1].static_shape] for product in products)

@@ -22,7 +22,6 @@ from consilience.lower.fortran import (
     fortran_char,
     fortran_double,
     fortran_int,
-    succeeded,
 )
 from consilience.lower.kernel_code import combine, identity
 from consilience.lower.primitives import CholeskyInverse, LUFactor, LUPivotSign, LUSolve, SmallSolve

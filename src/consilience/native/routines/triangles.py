@@ -71,7 +71,8 @@ def solve_rows(
                     c03 = a[c + 3 * right]
                     if k + 4 > n:
                         for j in simd(width):
-                            x[z0 + j] = x[z0 + j] - c00 * x[x0 + j] - c01 * x[x1 + j] - c02 * x[x2 + j] - c03 * x[x3 + j]
+                            first_two = c00 * x[x0 + j] + c01 * x[x1 + j]
+                            x[z0 + j] = x[z0 + j] - first_two - c02 * x[x2 + j] - c03 * x[x3 + j]
                         k += 1
                     else:
                         z1 = z0 + step
