@@ -232,7 +232,7 @@ def exact(chosen: list[str], draws: int) -> None:
                 taken = correlated(model, taken, values) if how else taken
                 kind, block = taken["kind"], list(taken["names"])
                 moved = transport(model, taken)
-                other = pm.sample(model=moved, integrate=False, random_seed=2, draws=draws, **settings)
+                other = pm.sample(model=moved, integrate=False, random_seed=2, stop=until, **settings)
             else:
                 other = pm.sample(model=model, integrate=how, random_seed=2, draws=draws, **settings)
                 found = json.loads(other.posterior.attrs["integrated"])
