@@ -16,6 +16,7 @@ import consilience.tensor as pt
 from consilience.errors import ImputationWarning, ModelError, ParameterError
 from consilience.model.integration import check, integrable
 from consilience.model.summation import summable, without
+from consilience.scan import scan
 
 N = 120
 Y = np.cumsum(0.3 * np.random.default_rng(5).normal(size=N)) + 0.4 * np.random.default_rng(6).normal(size=N)
@@ -142,6 +143,42 @@ def test_what_cannot_be_integrated_is_refused_by_name_and_stays_by_default(build
     with pytest.raises(ModelError, match=REFUSED[build]):
         check(model, ["x"], summed)
     assert integrable(model, (), summed) == ()
+
+
+def two_sums(K: Any) -> Any:
+    """A loop with two results."""
+    sums, squares = scan(lambda row, a, b: (a + row.sum(), b + (row**2).sum()), sequences=[K],
+                         outputs_info=[pt.constant(0.0), pt.constant(0.0)], return_updates=False)  # fmt: skip
+    return sums[-1] + squares[-1]
+
+
+SEVERAL_RESULTS: dict[str, Any] = {
+    "eigh": lambda K: pt.linalg.eigh(K)[0].max(),
+    "svd": lambda K: pt.linalg.svd(K)[1].max(),
+    "qr": lambda K: pt.linalg.qr(K)[1][0, 0],
+    "slogdet": lambda K: pt.linalg.slogdet(K)[1],
+    "scan": two_sums,
+}
+OF_ELEMENTS: dict[str, Any] = {
+    "normal": lambda: pt.diag(pm.Normal("x", 0, pm.HalfNormal("s"), shape=3)),
+    "positive": lambda: pt.diag(pm.Gamma("x", 2, pm.HalfNormal("s"), shape=3)),
+    "unit": lambda: pt.diag(pm.Beta("x", 2, 1 + pm.HalfNormal("s"), shape=3)),
+    "simplex": lambda: pt.diag(pm.Dirichlet("x", 1 + pm.HalfNormal("s") * np.ones(3))),
+    "matrix": lambda: pm.Wishart("x", 5, np.eye(3)),
+}
+
+
+@pytest.mark.parametrize("several", SEVERAL_RESULTS)
+@pytest.mark.parametrize("elements", OF_ELEMENTS)
+def test_ops_with_several_results_are_refused_by_the_name_of_the_variable(elements: str, several: str) -> None:
+    with pm.Model() as model:
+        K = OF_ELEMENTS[elements]() + np.eye(3)
+        pm.Normal("y", SEVERAL_RESULTS[several](K), pm.HalfNormal("noise"), observed=np.ones(4))
+    with pytest.raises(ModelError, match="`x`"):
+        pm.collapse(model, ["x"])
+    with pytest.raises(ModelError, match="`x`"):
+        check(model, ["x"])
+    assert integrable(model, ()) == ()
 
 
 def improper_start() -> None:

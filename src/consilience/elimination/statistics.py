@@ -15,7 +15,7 @@ import numpy as np
 from consilience.analysis.separability import Link, links
 from consilience.distributions.parameters import known_value
 from consilience.elimination.polynomial import number_of, small
-from consilience.ir import FLOATS, Node, constant, substitute, tensor_input, topological
+from consilience.ir import FLOATS, Node, TupleType, constant, substitute, tensor_input, topological
 from consilience.ops import Elementwise
 from consilience.ops.assertion import Assume, Require
 from consilience.ops.elementwise import Cast, apply
@@ -317,7 +317,9 @@ def _of_matrices(node: Node, a: Value, b: Value | None = None) -> Value | None:
 
 
 def _filled(found: Node, like: Node) -> Node:
-    """An expression in the shape of another one, which it is broadcast to if it is smaller."""
+    """An expression in the shape of another one, which it is broadcast to if it is smaller; a tuple as it is."""
+    if isinstance(like.type, TupleType):
+        return found
     return found if found.static_shape == like.static_shape else broadcast_to(found, like.static_shape)
 
 
