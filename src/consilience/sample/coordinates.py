@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from consilience.model.fields import rescale
 from consilience.model.model import Model
 from consilience.record import Record
 
@@ -65,8 +66,6 @@ def rewritten(model: Model, coordinates: ChainCoordinates) -> Model:
 
         made = transport(made, coordinates.transported)
     if coordinates.fields is not None:
-        from consilience.model.fields import rescale  # few models need it
-
         made = rescale(made, coordinates.fields)
     if coordinates.centredness is not None:
         from consilience.model import scale_mixtures  # few models need it

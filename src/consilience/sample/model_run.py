@@ -26,6 +26,7 @@ from consilience.errors import (
 from consilience.events import Restarted
 from consilience.inference import NUTS, Kernel
 from consilience.model.centredness import less_centred
+from consilience.model.fields import large, moved, standardized, suited
 from consilience.model.log_density import ModelDensity
 from consilience.model.model import Model
 from consilience.model.reparametrization import heavy_priors
@@ -196,7 +197,6 @@ class ModelRun(Run):
 
     def _recoordinated(self, draws: Floats, of: Recoordinated, length: float) -> Leg | None:
         from consilience.model import scale_mixtures  # few models need these
-        from consilience.model.fields import large, moved, suited
 
         now, tuning = self.plan.coordinates, of == "fields"
         before = now.fields or {}
@@ -294,8 +294,6 @@ class ModelRun(Run):
         if points is None:
             places = starting_positions(density, self.points, self.seed, None, width=WIDE)
         else:
-            from consilience.model.fields import standardized
-
             free, values = self._in_own_coordinates(points)
             values |= standardized(free, plan.coordinates.fields or {}, values)
             if plan.coordinates.transported:  # in the middle of what the others leave to the block

@@ -18,7 +18,7 @@ _SQRT2 = math.sqrt(2.0)
 
 
 def where(cond: TensorLike, ift: TensorLike | None = None, iff: TensorLike | None = None) -> Node:
-    """`ift` where `cond` holds (is not zero), else `iff`, element by element. Both are computed; see `cond`.
+    """`ift` where `cond` holds (is not zero), else `iff`, element by element. Both are computed; `pt.cond` runs one.
 
     cond: Boolean tensor.
     ift: Value where the condition holds.

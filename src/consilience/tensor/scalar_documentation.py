@@ -195,11 +195,13 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
     aligned = "aligned by the names of their dims" if package != "pt" else "with NumPy's broadcasting"
     lines = [f"{meaning}.", "", "Parameters", "----------", f"{operands} : TensorLike"]
     several = "An operand" if len(parameter_names(row)) == 1 else f"Operands, {aligned}"
-    bounds = [f"{_end(low)} to {_end(high)}" if (low, high) != REAL else "" for low, high in function.domain]
+    bounds = [f"{_end(low)} and {_end(high)}" if (low, high) != REAL else "" for low, high in function.domain]
     if len(set(bounds)) > 1:
-        bounds = [f"{x} from {ends}" if ends else "" for x, ends in zip(parameter_names(row), bounds, strict=True)]
-    ends = list(dict.fromkeys(filter(None, bounds)))
-    lines += [f"    {several}{', finite results for ' + ' and '.join(ends) if ends else ''}."]
+        bounds = [f"{x} between {ends}" if ends else "" for x, ends in zip(parameter_names(row), bounds, strict=True)]
+    elif bounds[0]:
+        bounds = [f"values between {bounds[0]}"]
+    ends = ", ".join(filter(None, bounds))
+    lines += [f"    {several}. Results are finite for {ends}." if ends else f"    {several}."]
     lines += ["name : str, optional", "    Name shown when the expression is printed."]
     lines += ["", "Returns", "-------", "TensorVariable" if package == "pt" else "XTensorVariable"]
     lines += [f"    Element by element, {_RESULTS[function.result]}."]
@@ -209,7 +211,10 @@ def documented(name: str, row: str, package: str = "pt", alias: str = "consilien
     lines += ["", "See Also", "--------", *(f"{other} : {MEANINGS[other][0]}." for other in others)]
     further = [dtype for dtype in ("int", "bool", "complex") if dtype in function.accepts]
     accepted = ", ".join(["float", *further] if "float" in function.accepts else further)
-    lines += ["", "Notes", "-----", f"Takes {accepted}; what is promoted to one of these counts as it."]
+    dtypes = f"Dtypes: {accepted}. Operands of another dtype are promoted to one of these, or refused."
+    if accepted == "bool":
+        dtypes = "Operands of other dtypes are true where they are not 0."
+    lines += ["", "Notes", "-----", dtypes]
     lines += ["", "Examples", "--------", f">>> import {alias} as {package.partition('.')[0]}"]
     computed = f"{package}.{name}({given})"
     plain = computed if package == "pt" else f"{computed}.values"

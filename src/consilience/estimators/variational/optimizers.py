@@ -56,7 +56,14 @@ class Optimizer(Record):
         return (self.window if self.rule == WINDOW else 2) * parameters
 
 
-def _made(name: str, rule: int, learning_rate: float, **settings: Any) -> Optimizer:
+def _made(
+    name: str, rule: int, learning_rate: float, loss_or_grads: None = None, params: None = None, **settings: Any
+) -> Optimizer:
+    if loss_or_grads is not None or params is not None:
+        raise TypeError(
+            f"`{name}` gives a rule for `pm.fit(obj_optimizer=pm.{name}(learning_rate=…))`, which knows "
+            "its loss and its parameters; leave `loss_or_grads` and `params` out."
+        )
     for key, value in {"learning_rate": learning_rate, **settings}.items():
         if not np.isfinite(value) or value <= 0.0:
             raise ValueError(f"`{key}` of `{name}` must be a number > 0, got {value!r}.")
@@ -64,14 +71,6 @@ def _made(name: str, rule: int, learning_rate: float, **settings: Any) -> Optimi
         if settings.get(key, 0.0) >= 1.0:
             raise ValueError(f"decay rates and momentum of `{name}` lie between 0 and 1, got {settings[key]!r}.")
     return Optimizer(name, rule, float(learning_rate), **settings)
-
-
-def _for_fit(name: str, loss_or_grads: object, params: object) -> None:
-    if loss_or_grads is not None or params is not None:
-        raise TypeError(
-            f"`{name}` gives a rule for `pm.fit(obj_optimizer=pm.{name}(learning_rate=…))`, which knows "
-            "its loss and its parameters; leave `loss_or_grads` and `params` out."
-        )
 
 
 def natural_gradient(*, learning_rate: float = 0.5) -> Optimizer:
@@ -102,8 +101,7 @@ def sgd(loss_or_grads: None = None, params: None = None, learning_rate: float = 
     >>> pm.sgd(learning_rate=0.1) == pm.sgd(learning_rate=0.1)
     True
     """
-    _for_fit("sgd", loss_or_grads, params)
-    return _made("sgd", SGD, learning_rate)
+    return _made("sgd", SGD, learning_rate, loss_or_grads, params)
 
 
 def momentum(
@@ -120,8 +118,7 @@ def momentum(
     >>> pm.momentum(learning_rate=0.1) == pm.momentum(learning_rate=0.1)
     True
     """
-    _for_fit("momentum", loss_or_grads, params)
-    return _made("momentum", MOMENTUM, learning_rate, first=momentum)
+    return _made("momentum", MOMENTUM, learning_rate, loss_or_grads, params, first=momentum)
 
 
 def nesterov_momentum(
@@ -138,8 +135,7 @@ def nesterov_momentum(
     >>> pm.nesterov_momentum(learning_rate=0.1) == pm.nesterov_momentum(learning_rate=0.1)
     True
     """
-    _for_fit("nesterov_momentum", loss_or_grads, params)
-    return _made("nesterov_momentum", NESTEROV, learning_rate, first=momentum)
+    return _made("nesterov_momentum", NESTEROV, learning_rate, loss_or_grads, params, first=momentum)
 
 
 def adagrad(
@@ -156,8 +152,7 @@ def adagrad(
     >>> pm.adagrad(learning_rate=0.1) == pm.adagrad(learning_rate=0.1)
     True
     """
-    _for_fit("adagrad", loss_or_grads, params)
-    return _made("adagrad", ADAGRAD, learning_rate, epsilon=epsilon)
+    return _made("adagrad", ADAGRAD, learning_rate, loss_or_grads, params, epsilon=epsilon)
 
 
 def adagrad_window(
@@ -178,8 +173,7 @@ def adagrad_window(
     >>> type(fitted).__name__
     'MeanField'
     """
-    _for_fit("adagrad_window", loss_or_grads, params)
-    return _made("adagrad_window", WINDOW, learning_rate, epsilon=epsilon, window=int(n_win))
+    return _made("adagrad_window", WINDOW, learning_rate, loss_or_grads, params, epsilon=epsilon, window=int(n_win))
 
 
 def rmsprop(
@@ -196,8 +190,7 @@ def rmsprop(
     >>> pm.rmsprop(learning_rate=0.1) == pm.rmsprop(learning_rate=0.1)
     True
     """
-    _for_fit("rmsprop", loss_or_grads, params)
-    return _made("rmsprop", RMSPROP, learning_rate, first=rho, epsilon=epsilon)
+    return _made("rmsprop", RMSPROP, learning_rate, loss_or_grads, params, first=rho, epsilon=epsilon)
 
 
 def adadelta(
@@ -219,8 +212,7 @@ def adadelta(
     >>> pm.adadelta(learning_rate=0.1) == pm.adadelta(learning_rate=0.1)
     True
     """
-    _for_fit("adadelta", loss_or_grads, params)
-    return _made("adadelta", ADADELTA, learning_rate, first=rho, epsilon=epsilon)
+    return _made("adadelta", ADADELTA, learning_rate, loss_or_grads, params, first=rho, epsilon=epsilon)
 
 
 def adam(
@@ -244,8 +236,7 @@ def adam(
     >>> pm.adam(learning_rate=0.1) == pm.adam(learning_rate=0.1)
     True
     """
-    _for_fit("adam", loss_or_grads, params)
-    return _made("adam", ADAM, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
+    return _made("adam", ADAM, learning_rate, loss_or_grads, params, first=beta1, second=beta2, epsilon=epsilon)
 
 
 def adamax(
@@ -268,8 +259,7 @@ def adamax(
     >>> pm.adamax(learning_rate=0.1) == pm.adamax(learning_rate=0.1)
     True
     """
-    _for_fit("adamax", loss_or_grads, params)
-    return _made("adamax", ADAMAX, learning_rate, first=beta1, second=beta2, epsilon=epsilon)
+    return _made("adamax", ADAMAX, learning_rate, loss_or_grads, params, first=beta1, second=beta2, epsilon=epsilon)
 
 
 def optimizer_of(given: Optimizer | Callable[[], Optimizer] | None) -> Optimizer:
