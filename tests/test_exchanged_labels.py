@@ -136,6 +136,20 @@ def principal_components(rng: np.random.Generator) -> None:
 
 
 @known()
+def a_product_whose_sign_is_seen_far_away_alone(rng: np.random.Generator) -> None:
+    a, b = pm.Normal("a", 0, 1), pm.Normal("b", 0, 2)
+    pm.Normal("y", a * b, 1, observed=rng.normal(size=4))
+    pm.Potential("far", pt.switch(a > 1.5, -3.0, 0.0))
+
+
+@known(("signs", "a b", 1))
+def a_product_beside_counts(rng: np.random.Generator) -> None:
+    a, b = pm.Normal("a", 0, 1), pm.Normal("b", 0, 2)
+    pm.Normal("y", a * b, 1, observed=rng.normal(size=4))
+    pm.Normal("z", pm.Poisson("count", 3.0), 1, observed=rng.normal(size=4))
+
+
+@known()
 def a_regression(rng: np.random.Generator) -> None:
     x = rng.normal(size=(20, 3))
     mu = pm.Normal("level", 0, 2) + pt.dot(x, pm.Normal("slope", 0, 1, shape=3))
@@ -160,7 +174,8 @@ def test_symmetries_are_found_where_they_are_and_leave_the_density_as_it_is(buil
         with pm.Model() as model:
             build(rng)
         density = model_density(model)
-        draws = rng.normal(size=(2, 20, density.dimension))
+        draws = rng.normal(size=(2, 50, density.dimension))
+        draws[:, :, [s.start for s in density.layout.stretches if not s.variable.continuous]] = 2.0
         find = Copies(density, seed)
         quotient = find(draws, True)
         assert {(s.kind, tuple(sorted(s.names)), len(s.units)) for s in find.known} == groups

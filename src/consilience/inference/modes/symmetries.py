@@ -28,6 +28,7 @@ TRIED: Final = 400
 MOST_UNITS: Final = 64  # along an axis
 MOST_EVALUATIONS: Final = 2000
 POINTS: Final = 3
+CONFIRMED: Final = 100  # draws at which a group is confirmed: it may hold near some points only
 AWAY: Final = 0.3  # deviations of the draws, by which points lie away from them, so that no two units are equal
 ROUNDS: Final = 6  # of folding and averaging, until the copy that draws are folded into stands
 SWEEPS: Final = 20  # over several groups that share variables, at most
@@ -315,11 +316,15 @@ def find_symmetries(
     of one unit stands for the sign of the whole variable. `draws`: positions (draw, coordinate) of finite density,
     around which points are drawn. Axes of more than 64 units, and lengths that more than 16 axes have, are left out.
     """
-    return tuple(_Search(logp, draws, seed).found(axes))
+    moving = np.zeros(draws.shape[1])
+    for axis in axes:
+        moving[axis.places] = 1.0
+    search = _Search(logp, draws, seed, moving)
+    return tuple(found for found in search.found(axes) if search.holds_at(draws, found))
 
 
 class _Search:
-    def __init__(self, logp: Callable[[Floats], float], draws: Floats, seed: int) -> None:
+    def __init__(self, logp: Callable[[Floats], float], draws: Floats, seed: int, moving: Floats) -> None:
         self.logp = logp
         self.left = MOST_EVALUATIONS
         self.generator = np.random.Generator(np.random.Philox(key=[seed & (2**64 - 1), PURPOSE]))
@@ -329,7 +334,7 @@ class _Search:
         self.levels: list[float] = []
         for k in range(4 * POINTS):
             at = draws[k * len(draws) // (4 * POINTS)]
-            point = at + AWAY * spread * self.generator.standard_normal(len(at))
+            point = at + AWAY * moving * spread * self.generator.standard_normal(len(at))
             level = self._at(point)
             if len(self.points) < POINTS and math.isfinite(level):
                 self.points.append(point)
@@ -350,6 +355,12 @@ class _Search:
                     if not any(independent):
                         continue
                 yield symmetry
+
+    def holds_at(self, draws: Floats, symmetry: Symmetry) -> bool:
+        """Whether random elements of a group leave the density at draws as it is."""
+        some = draws[:: max(1, -(-len(draws) // CONFIRMED))]
+        moved = symmetry.applied(some, symmetry.elements(self.generator.random((len(some), symmetry.numbers))))
+        return all(_equal(self.logp(there), self.logp(here)) for there, here in zip(moved, some, strict=True))
 
     def _along(self, axes: list[Axis], length: int) -> Iterator[Symmetry]:
         """The groups that act along axes of one length."""
