@@ -687,7 +687,7 @@ def test_draws_fill_half_of_the_free_memory_at_most(script: type[Scripted], monk
 
 
 def test_a_remedy_that_there_is_not_is_refused_by_name() -> None:
-    with pytest.raises(SamplingError, match=r"`remedies` may name 'coordinates', 'steps', .*, got 'step'"):
+    with pytest.raises(SamplingError, match=r"`remedies` may name 'symmetries', 'coordinates', .*, got 'step'"):
         RunPlan(remedies=("jumps", "step"))
 
 

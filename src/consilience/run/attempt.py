@@ -346,7 +346,7 @@ class Attempt:
         )
         missed = ""
         if course.monitored.missed is not None and verdict.status != "not_converged":
-            missed = course.monitored.missed(self.draws(MOST_SEEN))
+            missed = course.monitored.missed(self.draws(MOST_SEEN), course.quotient)
         if missed:
             self.figures = replace(figures, passed=False)
         return Look(failure, figures.ess, at_end, verdict, low_energy, missed)
@@ -376,9 +376,7 @@ class Attempt:
         assert figures is not None
         if look.verdict is not None and (self.disagreed or look.at_end):
             improper = "" if look.at_end else self._improper()
-            return (
-                Verdict("not_converged", improper, figures.rhat_name) if improper else self._disagreeing(look.verdict)
-            )
+            return Verdict("not_converged", improper, figures.rhat_name) if improper else look.verdict
         self.disagreed = look.verdict is not None
         if self.disagreed:
             self.next_look = 0
@@ -386,12 +384,6 @@ class Attempt:
         if not look.at_end:
             return None
         return verdicts.of_failing(self.monitor, failure, self.course.rule, self.count, limit, self.course.unsearched)
-
-    def _disagreeing(self, verdict: Verdict) -> Verdict:
-        """The verdict on chains that disagree, and whether they do in the order of labels alone."""
-        labels = self.course.monitored.labels
-        words = "" if labels is None else labels()
-        return replace(verdict, reason=f"{verdict.reason}; {words}") if words else verdict
 
     def _improper(self) -> str:
         """In words, how the target seems to be improper, by all draws; empty if nothing speaks for it."""

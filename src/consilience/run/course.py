@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from consilience.run.remedies.coordinates import Recoordinated, reparametrize_ea
 from consilience.run.stray_chains import stray_chains
 from consilience.run.verdicts import Sight, Verdict
 
+if TYPE_CHECKING:
+    from consilience.inference.modes.symmetries import Quotient
+
 COORDINATES: Final = frozenset({"coordinates", "fields", "block"})  # reasons to go on in others
 MOST_REQUESTS: Final = 8  # of a run; remedies that ask for more are not heard
 
@@ -62,6 +65,7 @@ class RunCourse:
     `spent`: evaluations and transitions at their price (`forecast.price`), those in other coordinates included.
     `prepared`: of these, those to the first check of every attempt to sample, from where it began to tune.
     `given_up`: evaluations of the log density, by chain, of a leg in other coordinates that this one follows.
+    `quotient`: symmetries of the target, once draws are put into its copies at random.
     `folder`: where draws are on the disk rather than in memory, if they are many; None: they never are.
     `successor`: the leg to go on with in other coordinates, once there is one; this one is then at its end.
     `verdict`: once the run has come to its end by itself.
@@ -95,6 +99,7 @@ class RunCourse:
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
         self.diverged: Sight | None = None  # what the draws showed that were given up for divergences
         self.folder: Path | None = None
+        self.quotient: Quotient | None = None
         self._news: list[Event] = []
         self.last_attempt = 0  # restarts before the segment taken in last, and whether it was one of sampling
         self.last_sampled = False
@@ -243,6 +248,21 @@ class RunCourse:
         if self.plan.draws == 0:
             self.verdict = Verdict("completed")
 
+    def divide_by(self, quotient: Quotient) -> None:
+        """From the next attempt to sample on, put draws into copies at random, and watch them in one copy."""
+        self.quotient, self.monitored = quotient, self.monitored.folded(quotient)
+
+    def in_copies(self, windows: Mapping[int, Window], seed: int) -> Mapping[int, Window]:
+        """Windows of a segment, each draw of sampling in a copy that seed, chain and its number choose.
+
+        The target is the same in all copies, so that draws stay draws of it.
+        """
+        if self.quotient is None or self.attempt is None:
+            return windows
+        put, begun = self.quotient.scattered, self.attempt.count
+        moved = {c: put(w.draws, seed, c, begun, w.gradients) for c, w in windows.items()}
+        return {c: replace(w, draws=moved[c][0], gradients=moved[c][1]) for c, w in windows.items()}
+
     def _judge(self, attempt: Attempt) -> None:
         """Look at the draws if it is time to, and do what follows."""
         if not attempt.due:
@@ -276,7 +296,10 @@ class RunCourse:
         if request.reason in ("divergences", "smallest steps"):
             self.diverged = attempt.sight(self.diverged)
         self.since = self.spent
-        self.tuner.again(request.reason, request.windows)
+        if request.quotient is None:
+            self.tuner.again(request.reason, request.windows)
+        else:  # chains go on as they are tuned
+            self.divide_by(request.quotient)
         self.stage = self.tuner
         if self.chains.at_once and attempt.asked_for_coordinates:
             self.other_coordinates = None
@@ -322,7 +345,14 @@ class RunCourse:
         """Its state but the windows of sampling, as numbers, strings and arrays in dictionaries and lists."""
         attempt = None if self.attempt is None else self.attempt.save()
         diverged = None if self.diverged is None else as_plain(self.diverged)
-        return {**saved(self, self.SAVED), "diverged": diverged, "tuner": self.tuner.save(), "sampling": attempt}
+        quotient = None if self.quotient is None else self.quotient.save()
+        return {
+            **saved(self, self.SAVED),
+            "quotient": quotient,
+            "diverged": diverged,
+            "tuner": self.tuner.save(),
+            "sampling": attempt,
+        }
 
     def load(
         self,
@@ -336,6 +366,10 @@ class RunCourse:
         put_back(self, self.SAVED, state)
         self.diverged = None if state["diverged"] is None else Sight(**state["diverged"])
         self.tuner.load(state["tuner"])
+        if state["quotient"] is not None:
+            from consilience.inference.modes.symmetries import Quotient  # few runs have one
+
+            self.divide_by(Quotient.load(state["quotient"]))
         self.stage = self.tuner
         if state["sampling"] is not None:
             self.stage = Attempt.load(state["sampling"], self, windows)

@@ -6,7 +6,7 @@ Gives names to the scalars of a `ConvergenceMonitor`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,10 @@ from consilience.diagnostics.sample import FloatArray
 from consilience.diagnostics.stopping_rule import Failure, StoppingRule
 from consilience.inference.messages import Matrix
 from consilience.inference.modes.normals import RegionNormals
-from consilience.record import Record
+from consilience.record import Record, replace
+
+if TYPE_CHECKING:
+    from consilience.inference.modes.symmetries import Quotient
 
 LOG_DENSITY = "log density"
 
@@ -35,7 +38,8 @@ class Monitored(Record):
         turns are taken off their draws, of which chains may have made any number; None: none.
     `steady`: which of `derived` may stay as they are without a word, as whole numbers may.
     `enabled`: False: runs of fixed length are not checked.
-    `missed`: in words, what of the target no draw (chain, draw, coordinate) has come to; empty if nothing is known.
+    `missed`: in words, what of the target no draw (chain, draw, coordinate) has come to, given its symmetries or None;
+        empty if nothing is known.
     `normals`: those that stand for separate regions, for chains to jump between, as they are known by now; None where
         there are fewer than two.
     `search`: looks for further regions from draws (chain, draw, coordinate) too; whether there are others now.
@@ -43,7 +47,7 @@ class Monitored(Record):
         then.
     `regions`: what is known of separate regions, in plain numbers and words; None: nothing was looked for.
     `searched`: whether the search for separate regions came to its end; None: there was none.
-    `labels`: in words, that separate regions are the same but for the order of labels; empty if they are not.
+    `symmetries`: gives those that draws (chain, draw, coordinate) disagree by, or all; None where there are none.
     `improper`: in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have
         been; empty if nothing speaks for it. Asked where chains do as they would on such a target.
     """
@@ -55,18 +59,29 @@ class Monitored(Record):
     angles: NDArray[np.bool_] | None = None
     steady: frozenset[str] = frozenset()
     enabled: bool = True
-    missed: Callable[[Matrix], str] | None = None
+    missed: Callable[[Matrix, Quotient | None], str] | None = None
     normals: Callable[[], RegionNormals | None] | None = None
     search: Callable[[Matrix], bool] | None = None
     components: Callable[[], bool] | None = None
     regions: Callable[[], dict[str, Any]] | None = None
     searched: Callable[[], bool] | None = None
-    labels: Callable[[], str] | None = None
+    symmetries: Callable[[Matrix, bool], Quotient | None] | None = None
     improper: Callable[[Matrix], str] | None = None
 
     def present_normals(self) -> RegionNormals | None:
         """`normals` as they are known by now."""
         return None if self.normals is None else self.normals()
+
+    def folded(self, quotient: Quotient) -> Monitored:
+        """The same with coordinates in one copy of the target beside those of draws, whose copies are random."""
+        places, own = quotient.places, self.derive
+
+        def derive(draws: Matrix) -> Matrix:
+            folded = quotient.fold(draws)[:, places]
+            return folded if own is None else np.concatenate([own(draws), folded], axis=1)
+
+        names = (*self.derived, *(f"{self.names[place]} in one copy" for place in places))
+        return replace(self, derived=names, derive=derive)
 
     def without_turns(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
         """Draws (…, coordinate) with angles, in radians, in [-pi, pi]; the same array where there are none."""

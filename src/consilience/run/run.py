@@ -316,7 +316,7 @@ class Run:
                 windows = engine.advance(segment, self)
                 if windows is None:
                     return self._stopped()
-                windows = in_order(windows)
+                windows = course.in_copies(in_order(windows), self.seed)
                 began = time.perf_counter()
                 if segment.phase == "tuning":
                     self.tuning_seconds += seconds_spent(windows)
@@ -374,7 +374,7 @@ class Run:
         attempt, engine = self.attempt, self.engine
         drawn = 0
         if attempt is not None:
-            parts = engine.cut_short()
+            parts = self.course.in_copies(engine.cut_short(), self.seed)
             made = min((len(w.draws) for w in parts.values()), default=0)
             if made:
                 self.partial = {c: cut(w, made) for c, w in parts.items()}

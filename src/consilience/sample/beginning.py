@@ -31,6 +31,8 @@ from consilience.sample.step_methods import DivisibleDensity, title
 
 if TYPE_CHECKING:
     from consilience.inference.curvature import SparseCurvature
+    from consilience.inference.modes.symmetries import Quotient
+    from consilience.sample.copies import Copies
     from consilience.sample.discrete_regions import DiscreteRegions
 
 Floats = npt.NDArray[np.float64]
@@ -55,6 +57,18 @@ def search_of(
     from consilience.sample.discrete_regions import DiscreteRegions  # few models need it
 
     return DiscreteRegions(density, monitored, seed, threads)
+
+
+def symmetries_of(density: ModelDensity, seed: int) -> Callable[[Floats, bool], Quotient | None]:
+    """What gives the symmetries that draws disagree by, or all; see `copies`."""
+
+    @cache
+    def copies() -> Copies:
+        from consilience.sample.copies import Copies  # few runs ask
+
+        return Copies(density, seed)
+
+    return lambda draws, whole: copies()(draws, whole)
 
 
 class Mover(Record, eq=False):
@@ -99,7 +113,8 @@ class Mover(Record, eq=False):
 
         Where separate modes are to be looked for, that happens here, and points are moved to them.
         """
-        usable, monitored, search = threads(self.cores), monitored_of(density, plan), None
+        usable, search = threads(self.cores), None
+        monitored = replace(monitored_of(density, plan), symmetries=symmetries_of(density, self.seed))
         if isinstance(self.kernel, NUTS):
             monitored = replace(monitored, improper=properness(density, monitored.names, usable))
         places = np.zeros((points, density.dimension)) if isinstance(points, int) else points

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from consilience.model.log_density import ModelDensity
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
+
+if TYPE_CHECKING:
+    from consilience.inference.modes.symmetries import Quotient
 
 Floats = npt.NDArray[np.float64]
 FEW: Final = 128  # combinations that are all looked at
@@ -125,7 +128,7 @@ class DiscreteRegions:
         """What is monitored, with combinations that are missed, and the normals that chains jump between."""
         return replace(monitored, missed=self.missed, normals=self.found.normals, searched=lambda: self.found.complete)
 
-    def missed(self, draws: Floats) -> str:
+    def missed(self, draws: Floats, quotient: Quotient | None = None) -> str:
         """In words, the heaviest combination that no draw (chain, draw, coordinate) has; empty if there is none."""
         found = self.found
         if not found.complete:

@@ -432,7 +432,7 @@ class ModelRun(Run):
             from consilience.sample.summing import advised  # few models need it
 
             found = replace(found, verdict=advised(self.model, found.verdict, self.density.model))
-        if found.verdict.status in TROUBLED and not self.was_over:
+        if (found.verdict.status in TROUBLED or self.course.quotient is not None) and not self.was_over:
             from consilience.sample.causes import explained  # few runs need it
 
             found = explained(self, found)

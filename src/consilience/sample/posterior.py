@@ -145,9 +145,13 @@ def sample(
         Attempts to find a starting point with a finite log density.
     tuning : Tuning, optional
         How the chains tune: `pm.Tuning(metric="auto", pool=True, max=1500, …)`.
-    remedies : str or sequence of str, default ('coordinates', 'steps', 'metric', 'jumps', 'modes')
+    remedies : str or sequence of str, default ('symmetries', 'coordinates', 'steps', 'metric', 'jumps', 'modes')
         What the run may change when its draws show that it is needed; `()` for nothing.
 
+        - "symmetries": where chains disagree or mix slowly because the posterior is the same in several copies (units
+          in another order or with other signs, rotated loadings), sampling begins again and each draw is put into one
+          of the copies at random, which is exact; convergence is judged in one copy. `result.advice` says what to
+          write to have one copy. Only if the run chooses its length.
         - "coordinates": hierarchies that diverge or mix badly continue in partially non-centred coordinates, after one
           restart; long random walks, AR, CAR and ICAR fields move in units of their scale; a block of variables that
           is nearly normal given the others moves in coordinates that follow these; Cauchy and Student-t variables

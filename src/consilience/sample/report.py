@@ -46,6 +46,7 @@ RESTARTS: Final = {
     "smallest steps": "divergences left a doubt, so the chains tuned again with the smallest steps",
     "metric": "the draws contradicted the mass matrix, so the chains tuned again with one estimated from these draws",
     "jumps": "the chains did not move between modes, so they sampled again with jumps between them",
+    "symmetries": "the posterior is the same in several copies, so each draw was put into one of them at random",
     "coordinates": "the posterior was hard to sample, so the run continued in other coordinates",
     "block": "a block is nearly normal given the other variables, so the run continued in coordinates that follow them",
 }

@@ -6,6 +6,7 @@ no draw has come to. The search itself is in `inference.modes`.
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -24,9 +25,9 @@ from consilience.model.prior_positions import prior_positions
 from consilience.model.starting_point import starting_position
 from consilience.record import replace
 from consilience.run import Monitored
-from consilience.sample.exchanged import exchanged
 
 if TYPE_CHECKING:
+    from consilience.inference.modes.symmetries import Quotient
     from consilience.model.own_units import OwnUnits
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +56,9 @@ class SeparateModes:
         self.threads = threads
         self.additions = 0
         self.written = written
+        self.quotient: Quotient | None = None
         self._components: RegionNormals | None = None
+        self._of_one_copy: SeparateModes | None = None
 
     @cached_property
     def found(self) -> Regions:
@@ -76,7 +79,7 @@ class SeparateModes:
 
             return OwnUnits(density.layout)
 
-        return find_regions(
+        found = find_regions(
             density,
             centre,
             seed=self.seed,
@@ -87,6 +90,11 @@ class SeparateModes:
             begins=begins,
             threads=self.threads,
         )
+        if self.quotient is None:
+            return found
+        from consilience.inference.modes.symmetries import of_one_copy  # few runs have copies
+
+        return of_one_copy(found, self.quotient)
 
     def add(self, draws: Floats) -> bool:
         """Search again, from draws (chain, draw, coordinate) too; whether there are other regions that count now.
@@ -98,7 +106,6 @@ class SeparateModes:
         spread = some[: -(-MOST_DRAWS // some.shape[1])].reshape(-1, draws.shape[-1])
         known = [region.mode for region in self.found.regions]
         before, self.found = self.found, self._search(np.stack([*known, *spread]))
-        self.__dict__.pop("labels", None)
         old, new = ([region.mode for region in one.substantial] for one in (before, self.found))
         return len(new) > 1 and (len(old) != len(new) or not np.allclose(old, new, rtol=1e-3, atol=1e-3))
 
@@ -146,7 +153,6 @@ class SeparateModes:
             components=self.components,
             regions=self.summary,
             searched=lambda: self.found.complete,
-            labels=lambda: self.labels,
         )
 
     def components(self) -> bool:
@@ -177,12 +183,26 @@ class SeparateModes:
             values=np.zeros((len(regions), 0)),
         )
 
-    def missed(self, draws: Floats) -> str:
+    def divided_by(self, quotient: Quotient) -> SeparateModes:
+        """The search of one copy of the posterior."""
+        if self._of_one_copy is None or self._of_one_copy.quotient is not quotient:
+            from consilience.inference.modes.symmetries import of_one_copy  # few runs have copies
+
+            made = copy(self)
+            made.quotient, made.found = quotient, of_one_copy(self.found, quotient)
+            self._of_one_copy = made
+        return self._of_one_copy
+
+    def missed(self, draws: Floats, quotient: Quotient | None = None) -> str:
         """In words, what speaks against draws (chain, draw, coordinate), by regions; empty if nothing does.
+
+        `quotient`: symmetries, of which one copy is looked at.
 
         The heaviest region that no draw has come to, or a region of no mass that many have. Where draws ascend to none
         of the regions, these are looked for from the draws too.
         """
+        if quotient is not None:
+            return self.divided_by(quotient).missed(quotient.fold(draws))
         known, seen = self.found, self._visits(draws)
         if seen.elsewhere > UNKNOWN_SHARE:
             self.search_from(draws)
@@ -226,26 +246,24 @@ class SeparateModes:
     def _visits(self, draws: Floats) -> Visits:
         return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads)
 
-    @cached_property
-    def labels(self) -> str:
-        """In words, that the regions which count are one and the same but for the order of labels; else empty."""
-        regions = self.found.substantial
-        if len(regions) < 2:
+    @property
+    def same(self) -> str:
+        """In words, that the regions which count are copies of one; else empty."""
+        regions, find = self.found.substantial, self.monitored.symmetries
+        known = None if find is None else find(np.stack([region.mode for region in regions])[:, None], True)
+        if known is None:
             return ""
-        values = self.density.expand(np.stack([region.mode for region in regions]), False)
-        names = exchanged(values, np.array([(region.logp, region.laplace) for region in regions]))
-        if not names:
+        from consilience.inference.modes.symmetries import Quotient, of_one_copy
+        from consilience.sample.copies import said
+
+        quotient = Quotient(known.symmetries, regions[0].mode, 1.0 / regions[0].deviations)
+        if len(of_one_copy(self.found, quotient).substantial) > 1:
             return ""
-        listed = ", ".join(f"`{name}`" for name in names)
-        return (
-            f"the {len(regions)} separate regions that were found differ in the order of the elements of {listed} "
-            "only: they are the same answer with other labels. Order one of them, for example with "
-            "`transform=pm.distributions.transforms.ordered`, and one region remains"
-        )
+        return f"they are copies of one: {said(quotient)}"
 
     def _unvisited(self, region: ModalRegion) -> str:
-        if self.labels:
-            return f"no draw reached the region around {self._place(region)}, and {self.labels}"
+        if same := self.same:
+            return f"no draw reached the region around {self._place(region)}, one of {self._count}; {same}"
         return (
             f"a separate region of the posterior, around {self._place(region)}, with about "
             f"{100.0 * region.share:.2g} % of its mass, was found before sampling, but no draw reached it; do not use "
@@ -274,15 +292,20 @@ class SeparateModes:
         if arrivals[rarest] >= FEWEST_ARRIVALS:
             return ""
         region = regions[rarest]
-        if self.labels:
+        if same := self.same:
             return (
-                f"chains came to the region around {self._place(region)} {arrivals[rarest]} times only; {self.labels}"
+                f"chains came to the region around {self._place(region)} {arrivals[rarest]} times only, one of "
+                f"{self._count}; {same}"
             )
         return (
             f"the posterior has {len(regions)} separate regions, and chains came to the one around "
             f"{self._place(region)} {arrivals[rarest]} times only: {100.0 * inside[rarest].mean():.2g} % of the draws "
             f"lie there, of a mass of about {100.0 * region.share:.2g} %; try more chains, or `result.extend(…)`"
         )
+
+    @property
+    def _count(self) -> str:
+        return f"{len(self.found.substantial)} separate regions"
 
     def _place(self, region: ModalRegion) -> str:
         names = self.monitored.names

@@ -3,12 +3,13 @@
 from typing import Final
 
 from consilience.run.remedies.coordinates import reparametrize
-from consilience.run.remedies.jumps import jump
+from consilience.run.remedies.jumps import divide, jump
 from consilience.run.remedies.metric import learn_another_metric
 from consilience.run.remedies.remedy import Look, Remedy, Restart
 from consilience.run.remedies.smaller_steps import take_smaller_steps
 
 REMEDIES: Final[dict[str, Remedy]] = {
+    "symmetries": divide,
     "coordinates": reparametrize,
     "steps": take_smaller_steps,
     "metric": learn_another_metric,

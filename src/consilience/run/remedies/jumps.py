@@ -1,6 +1,7 @@
 """Separate regions that chains do not come and go between: they sample again, with jumps between past points of all.
 
-Between regions that were found before, chains jump from the first draw on.
+Between regions that were found before, chains jump from the first draw on. Where the target is the same in several
+copies, chains need not come to all of them: draws are put there at random.
 """
 
 from __future__ import annotations
@@ -20,6 +21,25 @@ SAID: Final = "chains disagree: sampling again with jumps between their regions"
 FEWEST_DRAWS: Final = 400  # of each chain that do not suffice, where a density is a sum of normals
 MIXED: Final = "the density is a sum over discrete values: sampling again with jumps between their normals"
 FOUND: Final = "separate regions were found from the draws: sampling again with jumps between them"
+
+COPIES: Final = "the posterior is the same in several copies: sampling again, each draw in one of them at random"
+# R-hat, and effective draws per draw, from and up to which symmetries are looked for; what draws say decides
+DOUBTFUL: Final = 1.03
+SLOW: Final = 0.1
+
+
+def divide(attempt: Attempt, look: Look | None) -> Restart | None:
+    """Where chains are in different copies, move slowly between them, or came to some of the regions only."""
+    course, figures = attempt.course, attempt.figures
+    find = course.monitored.symmetries
+    if look is None or look.at_end or find is None or course.quotient is not None or figures is None:
+        return None
+    slow = figures.ess < SLOW * attempt.count * len(attempt.chains)
+    apart = look.failure is not None and (look.verdict is not None or figures.rhat > DOUBTFUL or slow)
+    if course.chains.at_once or not (apart or look.missed):
+        return None
+    quotient = find(attempt.draws(), bool(look.missed))
+    return None if quotient is None else Restart("symmetries", COPIES, quotient=quotient)
 
 
 def jump(attempt: Attempt, look: Look | None) -> Restart | None:

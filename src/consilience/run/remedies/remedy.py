@@ -12,6 +12,7 @@ from consilience.record import Record
 from consilience.run.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from consilience.inference.modes.symmetries import Quotient
     from consilience.run.attempt import Attempt
     from consilience.run.course import Leg
 
@@ -24,6 +25,7 @@ class Restart(Record, eq=False):
     `windows`: what the tuner is to learn from.
     `revisited`: scalars by name, and draws (draw, coordinate) that the next draws have to come back to; None: none.
     `successor`: the leg that goes on in place of this one.
+    `quotient`: symmetries, in whose copies draws are put at random from then on.
     """
 
     reason: Reason
@@ -31,6 +33,7 @@ class Restart(Record, eq=False):
     windows: Sequence[Mapping[int, Window]] = ()
     revisited: tuple[Sequence[str], Matrix] | None = None
     successor: Leg | None = None
+    quotient: Quotient | None = None
 
 
 class Look(Record, eq=False):

@@ -15,9 +15,10 @@ from consilience.backends.callback import FAILURES
 from consilience.record import replace
 from consilience.run.verdicts import Verdict
 from consilience.sample.causes.breaks import edge, jump
-from consilience.sample.causes.draws import apart, dependence, few_draws, improper, separate, slow, steps
+from consilience.sample.causes.draws import apart, copies, dependence, few_draws, improper, separate, slow, steps
 from consilience.sample.causes.scales import hierarchy, neck, spike, tails
 from consilience.sample.causes.symptoms import Cause, Symptoms
+from consilience.sample.copies import advice, said
 
 if TYPE_CHECKING:
     from consilience.run import RunResult
@@ -29,6 +30,7 @@ LOOKS: Final[tuple[Callable[[Symptoms], Cause | None], ...]] = (
     few_draws,
     edge,
     jump,
+    copies,
     apart,
     neck,
     tails,
@@ -46,13 +48,18 @@ def explained(run: ModelRun, result: RunResult) -> RunResult:
     verdict = result.verdict
     if not run.plan.checks or not result.draws.shape[1] or FAILURES:  # what Python functions raised is said already
         return result
+    quotient = run.course.quotient
+    if quotient is not None and verdict.status == "converged":
+        words = f"{said(quotient)}; each draw lies in one of them at random. {advice(quotient, run.density)}"
+        words = words[0].upper() + words[1:]
+        return replace(result, verdict=replace(verdict, advice=words))
     cause = cause_of(run, result)
     if cause is None:
         return result
     parts = [verdict.reason, cause.said]
     if cause.harmless and verdict.status == "not_converged" and verdict.divergences:
         missed = run.monitored.missed  # not asked of draws that diverged
-        if missed is None or not missed(result.draws):
+        if missed is None or not missed(result.draws, run.course.quotient):
             return replace(result, verdict=Verdict("converged", cause.said, advice=cause.advice))
     reason = "; ".join(
         filter(None, reversed(parts) if cause.kind == "few" else parts)

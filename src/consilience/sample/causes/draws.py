@@ -12,11 +12,11 @@ from consilience.diagnostics.convergence import FEWEST_DRAWS
 from consilience.diagnostics.divergence_location import SIGNIFICANT
 from consilience.run.verdicts import FORECAST_SIZE
 from consilience.sample.causes.symptoms import FEWEST, MOST_NAMED, Cause, Symptoms
+from consilience.sample.copies import advice, said
 
 Floats = npt.NDArray[np.float64]
 
 TOGETHER: Final = 0.98  # correlation of two coordinates that the data tell apart badly
-SAME: Final = 1e-6  # nats, up to which two densities are equal
 MORE_CHAINS: Final = (
     "Look at each chain, `result.posterior.sel(chain=0)`: leave a region out by a prior or a bound where it makes no "
     "sense, and else run more chains, `pm.sample(chains=16)`."
@@ -60,33 +60,24 @@ def improper(evidence: Symptoms) -> Cause | None:
     return Cause("improper", names, said, f"Give a prior that is proper, on a scale that suits the data: {written}.")
 
 
+def copies(evidence: Symptoms) -> Cause | None:
+    """Chains in different copies of a posterior that is the same in all of them."""
+    quotient = evidence.quotient
+    if quotient is None:
+        return None
+    kinds = {"labels": "labels", "signs": "signs", "signed": "signs", "rotations": "rotations"}
+    return Cause(
+        kinds[quotient.symmetries[0].kind],
+        tuple(dict.fromkeys(name for s in quotient.symmetries for name in s.names)),
+        "" if (words := said(quotient)) in evidence.verdict.reason else words,
+        advice(quotient, evidence.density),
+    )
+
+
 def apart(evidence: Symptoms) -> Cause | None:
     """Chains in different regions."""
     if evidence.verdict.status != "chains_disagree" and "no draw reached" not in evidence.verdict.reason:
         return None
-    exchanged = _exchanged(evidence)
-    if exchanged or "labels" in evidence.verdict.reason:
-        words = f"chains have the elements of `{exchanged}` in different orders: the same answer with other labels"
-        return Cause(
-            "labels",
-            (exchanged,) if exchanged else evidence.worst,
-            "" if "labels" in evidence.verdict.reason else words,
-            "Give the components an order, by `transform=pm.distributions.transforms.ordered` of the variable that "
-            "tells them apart, with `initval=` in that order.",
-        )
-    mirrored, positive = _mirrored(evidence)
-    if mirrored:
-        *others, last = (f"`{name}`" for name in mirrored[:MOST_NAMED])
-        return Cause(
-            "signs",
-            mirrored,
-            f"chains have {', '.join(others)}{' and ' if others else ''}{last} with opposite signs, at the same "
-            "density: the data do not tell the signs apart",
-            f'Fix the sign by a prior of positive values: `pm.HalfNormal("{positive}", …)` in place of '
-            f"`pm.{evidence.title(positive)}`."
-            if positive
-            else f"Fix the sign by a prior of positive values for one element of {last}.",
-        )
     return Cause(
         "regions",
         evidence.worst,
@@ -102,52 +93,6 @@ def separate(evidence: Symptoms) -> Cause | None:
     coordinate = int(np.argmax(evidence.separate))
     said = f"the chains are in different places of `{evidence.names[coordinate]}`"
     return Cause("regions", (evidence.variable(coordinate).name,), said, MORE_CHAINS)
-
-
-def _exchanged(evidence: Symptoms) -> str:
-    """The variable of which chains have the same elements in different orders; empty if there is none."""
-    for s in evidence.stretches:
-        if s.size < 2:
-            continue
-        own = evidence.chains[:, :, s.slice]
-        means, widths = own.mean(axis=1), own.std(axis=1)
-        order = np.argsort(means, axis=1)
-        means, widths = (np.take_along_axis(a, order, axis=1) for a in (means, widths))
-        other = next((k for k, row in enumerate(order) if (row != order[0]).any()), None)
-        if other is None or not (np.ptp(means, axis=0) < widths.max(axis=0)).all():
-            continue
-        if any(t.size == s.size - 1 for t in evidence.stretches):
-            return str(s.variable.name)  # weights of a simplex would change their places, too
-        here = evidence.chains[other, -1]
-        for rows in (1, None):  # variables with a number for each, and also those with a row for each
-            there = here.copy()
-            for t in evidence.stretches:
-                if t.size == s.size or (rows is None and t.size and t.size % s.size == 0):
-                    parts = here[t.slice].reshape(s.size, -1)[order[other]]
-                    there[t.slice].reshape(s.size, -1)[order[0]] = parts
-            if abs(evidence.logp(there) - evidence.logp(here)) < SAME:
-                return str(s.variable.name)
-    return ""
-
-
-def _mirrored(evidence: Symptoms) -> tuple[tuple[str, ...], str]:
-    """The variables that chains have with opposite signs at the same density, and one of them that has one sign."""
-    means = evidence.chains.mean(axis=1)
-    widths = evidence.chains.std(axis=1).max(axis=0)
-    for other in range(1, len(means)):
-        both, apart = means[0] + means[other], means[0] - means[other]
-        turned = [s for s in evidence.stretches if np.linalg.norm(both[s.slice]) < np.linalg.norm(apart[s.slice])]
-        clear = [s for s in turned if (abs(apart[s.slice]) > 2.0 * widths[s.slice]).any()]
-        if not clear:
-            continue
-        here = evidence.chains[other, -1]
-        there = here.copy()
-        for s in turned:
-            there[s.slice] = -here[s.slice]
-        if abs(evidence.logp(there) - evidence.logp(here)) < SAME:
-            alike = [s for s in clear if abs(np.sign(apart[s.slice]).sum()) == s.size]
-            return tuple(str(s.variable.name) for s in clear), str(alike[0].variable.name) if alike else ""
-    return (), ""
 
 
 def dependence(evidence: Symptoms) -> Cause | None:

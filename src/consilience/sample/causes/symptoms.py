@@ -19,6 +19,7 @@ from consilience.record import Record
 from consilience.run.verdicts import Verdict, energy_is_low
 
 if TYPE_CHECKING:
+    from consilience.inference.modes.symmetries import Quotient
     from consilience.run import RunResult
     from consilience.sample.model_run import ModelRun
 
@@ -38,9 +39,9 @@ class Cause(Record):
     """Why a run is in trouble.
 
     `kind`: "few" or "draws" (too few of them), "improper", "spike", "edge", "overflow", "jump", "labels", "signs",
-    "regions", "neck", "tails", "dependence" or "steps". `names`: the variables to be written otherwise. `said`: in
-    words, what was found; part of `reason`. `advice`: what to write. `harmless`: whether all divergences come of it,
-    and they say nothing against the draws.
+    "rotations", "regions", "neck", "tails", "dependence" or "steps". `names`: the variables to be written otherwise.
+    `said`: in words, what was found; part of `reason`. `advice`: what to write. `harmless`: whether all divergences
+    come of it, and they say nothing against the draws.
     """
 
     kind: str
@@ -147,6 +148,12 @@ class Symptoms:
     def far(self) -> Floats:
         """How many standard deviations of a normal core half a percent of the draws lie beyond, (coordinate,)."""
         return np.where(self.discrete, 0.0, np.fmax(*reach(self.draws)))
+
+    @cached_property
+    def quotient(self) -> Quotient | None:
+        """The symmetries by which chains disagree, where draws are not put into copies at random already."""
+        find = self.run.monitored.symmetries
+        return None if find is None or self.run.course.quotient is not None else find(self.chains, False)
 
     @cached_property
     def separate(self) -> npt.NDArray[np.bool_]:
