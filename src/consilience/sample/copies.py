@@ -19,6 +19,7 @@ from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.transforms import Simplex
 from consilience.inference.modes.symmetries import Axis, Kind, Quotient, Symmetry, find_symmetries
 from consilience.model.log_density import ModelDensity
+from consilience.run.remedies.jumps import SLOW
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,7 +52,9 @@ class Copies:
         if whole or some.shape[1] < FEWEST_DRAWS:
             return quotient
         before, after = _sizes(some), _sizes(quotient.fold(some))
-        chosen = tuple(s for s in self.known if after[s.places].min() > BETTER * before[s.places].min())
+        most = SLOW * len(flat)
+        pairs = [(s, before[s.places].min(), after[s.places].min()) for s in self.known]
+        chosen = tuple(s for s, size, folded in pairs if size < min(most, folded / BETTER))
         return Quotient.of(chosen, flat) if chosen else None
 
     @cached_property
