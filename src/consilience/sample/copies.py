@@ -26,7 +26,6 @@ Floats = npt.NDArray[np.float64]
 MOST_DRAWS: Final = 500  # of each chain, that are looked at
 BETTER: Final = 2.0  # times the effective draws in one copy: then draws disagree by copies
 MOST_LISTED: Final = 3
-MANY: Final = 1e6  # copies that are not counted in words
 LABELS: Final = (
     "Give the components an order, by `transform=pm.distributions.transforms.ordered` of the variable that "
     "tells them apart, with `initval=` in that order."
@@ -95,8 +94,8 @@ def axes_of(density: ModelDensity) -> Iterator[Axis]:
 def said(quotient: Quotient) -> str:
     """In words, which copies the posterior has."""
     count = quotient.copies
-    counted = f"{count:,.0f} copies" if count < MANY else "endless copies" if np.isinf(count) else f"{count:.1g} copies"
-    return f"the posterior is the same in {counted}: with {' and '.join(map(_group, quotient.symmetries))}"
+    counted = "infinitely many" if np.isinf(count) else f"{count:,.0f}"
+    return f"the posterior is the same in {counted} copies: with {' and '.join(map(_group, quotient.symmetries))}"
 
 
 def _group(symmetry: Symmetry) -> str:
@@ -122,9 +121,10 @@ def _fixed(symmetry: Symmetry, reference: Floats, titles: Mapping[str, str]) -> 
     if kind == "labels":
         return LABELS
     if kind == "rotations":
+        name = min(symmetry.axes, key=lambda axis: axis.places.size).name
         return (
-            f"Fix the rotation of `{names[0]}`: zeros above its diagonal, and positive values on it, "
-            f"`pm.HalfNormal` in place of `pm.{titles.get(names[0], 'Normal')}`."
+            f"Fix the rotation of `{name}`: zeros above its diagonal, and positive values on it, "
+            f"`pm.HalfNormal` in place of `pm.{titles.get(name, 'Normal')}`."
         )
     if kind == "signed":
         return (
