@@ -178,6 +178,13 @@ def loadings_without_a_sign(rng: np.random.Generator) -> None:
     pm.Normal("y", ability[:, None] * loading, 0.5, observed=answers)
 
 
+@situation("rotations", "loadings scores", remedies=(), **FIXED)
+def loadings_that_may_be_rotated(rng: np.random.Generator) -> None:
+    answers = rng.normal(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6)), 0.5)
+    scores, loadings = pm.Normal("scores", 0, 1, shape=(40, 2)), pm.Normal("loadings", 0, 1, shape=(6, 2))
+    pm.Normal("y", scores @ loadings.T, 0.5, observed=answers)
+
+
 @situation("regions", "", chains=8, draws=600, tune=600, remedies=())
 def two_places_of_a_source(rng: np.random.Generator) -> None:
     place = pm.Normal("place", 0, 10)

@@ -19,13 +19,13 @@ from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.transforms import Simplex
 from consilience.inference.modes.symmetries import Axis, Kind, Quotient, Symmetry, find_symmetries
 from consilience.model.log_density import ModelDensity
+from consilience.run.remedies.jumps import SLOW
 
 Floats = npt.NDArray[np.float64]
 
 MOST_DRAWS: Final = 500  # of each chain, that are looked at
 BETTER: Final = 2.0  # times the effective draws in one copy: then draws disagree by copies
 MOST_LISTED: Final = 3
-MANY: Final = 1e6  # copies that are not counted in words
 LABELS: Final = (
     "Give the components an order, by `transform=pm.distributions.transforms.ordered` of the variable that "
     "tells them apart, with `initval=` in that order."
@@ -51,7 +51,9 @@ class Copies:
         if whole or some.shape[1] < FEWEST_DRAWS:
             return quotient
         before, after = _sizes(some), _sizes(quotient.fold(some))
-        chosen = tuple(s for s in self.known if after[s.places].min() > BETTER * before[s.places].min())
+        most = SLOW * len(flat)
+        pairs = [(s, before[s.places].min(), after[s.places].min()) for s in self.known]
+        chosen = tuple(s for s, size, folded in pairs if size < min(most, folded / BETTER))
         return Quotient.of(chosen, flat) if chosen else None
 
     @cached_property
@@ -92,8 +94,8 @@ def axes_of(density: ModelDensity) -> Iterator[Axis]:
 def said(quotient: Quotient) -> str:
     """In words, which copies the posterior has."""
     count = quotient.copies
-    counted = f"{count:,.0f} copies" if count < MANY else "endless copies" if np.isinf(count) else f"{count:.1g} copies"
-    return f"the posterior is the same in {counted}: with {' and '.join(map(_group, quotient.symmetries))}"
+    counted = "infinitely many" if np.isinf(count) else f"{count:,.0f}"
+    return f"the posterior is the same in {counted} copies: with {' and '.join(map(_group, quotient.symmetries))}"
 
 
 def _group(symmetry: Symmetry) -> str:
@@ -119,9 +121,10 @@ def _fixed(symmetry: Symmetry, reference: Floats, titles: Mapping[str, str]) -> 
     if kind == "labels":
         return LABELS
     if kind == "rotations":
+        name = min(symmetry.axes, key=lambda axis: axis.places.size).name
         return (
-            f"Fix the rotation of `{names[0]}`: zeros above its diagonal, and positive values on it, "
-            f"`pm.HalfNormal` in place of `pm.{titles.get(names[0], 'Normal')}`."
+            f"Fix the rotation of `{name}`: zeros above its diagonal, and positive values on it, "
+            f"`pm.HalfNormal` in place of `pm.{titles.get(name, 'Normal')}`."
         )
     if kind == "signed":
         return (

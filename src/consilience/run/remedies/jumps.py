@@ -23,9 +23,7 @@ MIXED: Final = "the density is a sum over discrete values: sampling again with j
 FOUND: Final = "separate regions were found from the draws: sampling again with jumps between them"
 
 COPIES: Final = "the posterior is the same in several copies: sampling again, each draw in one of them at random"
-# R-hat, and effective draws per draw, from and up to which symmetries are looked for; what draws say decides
-DOUBTFUL: Final = 1.03
-SLOW: Final = 0.1
+SLOW: Final = 0.1  # effective draws per draw, up to which chains may be in different copies
 
 
 def divide(attempt: Attempt, look: Look | None) -> Restart | None:
@@ -35,7 +33,7 @@ def divide(attempt: Attempt, look: Look | None) -> Restart | None:
     if look is None or look.at_end or find is None or course.quotient is not None or figures is None:
         return None
     slow = figures.ess < SLOW * attempt.count * len(attempt.chains)
-    apart = look.failure is not None and (look.verdict is not None or figures.rhat > DOUBTFUL or slow)
+    apart = look.failure is not None and (look.verdict is not None or slow)
     if course.chains.at_once or not (apart or look.missed):
         return None
     quotient = find(attempt.draws(), bool(look.missed))
