@@ -18,7 +18,7 @@ from consilience.diagnostics import mcse_mean
 from consilience.errors import ImputationWarning, ModelError
 from consilience.events import DrawsMade, Restarted
 from consilience.model import model_density
-from consilience.model.transport import correlated, referred, suited, transport, transportable
+from consilience.model.transport import correlated, operations, referred, suited, transport, transportable
 from consilience.sample.coordinates import ChainCoordinates
 from tests.cutting import stopping
 from tests.elimination.law import compare_coordinates
@@ -47,6 +47,14 @@ def classified(rng: np.random.Generator) -> None:
     K = pm.HalfNormal("scale") ** 2 * np.exp(-0.1 * np.subtract.outer(np.arange(24), np.arange(24)) ** 2)
     f = pm.MvNormal("f", np.zeros(24), cov=K + 1e-3 * np.eye(24))
     pm.Bernoulli("y", logit_p=f, observed=rng.integers(0, 2, 24))
+
+
+def level_and_two_processes(rng: np.random.Generator) -> None:
+    level, f = pm.Normal("level", 1.0), 0.0
+    for name, n in (("long", 26), ("short", 30)):
+        cov = pm.HalfNormal(f"scale_{name}") ** 2 * pm.gp.cov.Matern32(1, ls=pm.Gamma(f"length_{name}", 4, 1))
+        f = f + pm.gp.Latent(cov_func=cov).prior(name, X=np.arange(float(n))[:, None])[np.arange(60) % n]
+    pm.Poisson("y", pt.exp(level + f), observed=rng.poisson(2.0, 60))
 
 
 def areas(rng: np.random.Generator) -> None:
@@ -135,6 +143,7 @@ DIAGONAL: Any = [
 MODELS: Any = [
     volatility,
     classified,
+    level_and_two_processes,
     areas,
     parts_of_a_process_elsewhere,
     groups,
@@ -165,6 +174,16 @@ def test_densities_differ_by_the_volume_of_the_map(build: Build) -> None:
     chosen = suited(model, prior_draws(model))
     assert chosen is not None
     compare_coordinates(model, ChainCoordinates(transported=chosen))
+
+
+@pytest.mark.parametrize("build", MODELS, ids=lambda build: build.__name__)
+def test_coordinates_are_priced_by_their_gradients(build: Build) -> None:
+    """Whatever factors and products are in it: by the same count as the densities that are compiled."""
+    model = built(build)
+    chosen = suited(model, prior_draws(model))
+    assert chosen is not None
+    for own in (model, transport(model, chosen)):
+        np.testing.assert_allclose(operations(own), model_density(own).work, rtol=0.1)
 
 
 @pytest.mark.parametrize("build", DIAGONAL, ids=lambda build: build.__name__)

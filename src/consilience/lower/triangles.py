@@ -6,10 +6,27 @@ meet in one product: LAPACK's own routines reach a third of what its products do
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Final
 
-from consilience.lower.fortran import at, fail_unless, fortran_char, fortran_double, fortran_int
-from consilience.native.loops import Builder, Value, i64
+from consilience.ir import Node
+from consilience.lower.fortran import (
+    Argument,
+    at,
+    batch_loop,
+    copy,
+    fail_unless,
+    fortran_char,
+    fortran_double,
+    fortran_int,
+)
+from consilience.lower.primitives import CholeskyInverse
+from consilience.lower.routines import routine
+from consilience.native.loops import Builder, Value, f64, i32, i64
+from consilience.native.routines import SIDES, SMALL
+from consilience.ops import Cholesky, SolveTriangular
 from consilience.record import Record
 
 BLOCK: Final = 32
@@ -110,3 +127,72 @@ class Triangles:
 def _half(n: int) -> int:
     """About half of the rows, in whole blocks."""
     return (-(-n // BLOCK) + 1) // 2 * BLOCK
+
+
+@routine(Cholesky)
+def _cholesky(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """By rows of the upper triangle, which lie together, and back. Small matrices need no library."""
+    (x,), (factor,) = sources, targets
+    *batch, n, _ = x.view.shape
+    if n <= SMALL:
+        lengths = (b.const(i64, length) for length in (math.prod(batch), n))
+        good = b.call("consilience_routine_small_cholesky", i64, x.pointer, factor.pointer, *lengths)
+        fail_unless(b, b.cmp("eq", good, b.const(i64, 1)))
+        return
+    with ExitStack() as loops:
+        offset = b.mul(batch_loop(b, loops, batch), b.const(i64, n * n))
+        source, target = at(b, x.pointer, offset), at(b, factor.pointer, offset)
+        size = b.const(i64, n)
+        b.call("consilience_routine_lower_to_upper", None, source, target, size)
+        Triangles(b).factor(target, n, n)
+        b.call("consilience_routine_upper_to_lower", None, target, size)
+
+
+@routine(CholeskyInverse)
+def _cholesky_inverse(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """The inverse of the factor in place of a copy, and its product with its transpose."""
+    (factor,), (inverse,) = sources, targets
+    *batch, n, _ = factor.view.shape
+    info = b.stack(i32, 1)
+    size, letter = fortran_int(b, n), fortran_char(b, "U")
+    with ExitStack() as loops:
+        offset = b.mul(batch_loop(b, loops, batch), b.const(i64, n * n))
+        copy(b, factor, inverse, offset, n * n)
+        target = at(b, inverse.pointer, offset)
+        Triangles(b).invert(target, n, n)
+        b.call("blas_dlauum", None, letter, size, target, size, info)
+        b.call("consilience_routine_mirror_lower", None, target, target, b.const(i64, n))
+
+
+@routine(SolveTriangular)
+def _solve_triangular(b: Builder, node: Node, sources: Sequence[Argument], targets: Sequence[Argument]) -> None:
+    """A X = B by rows is X' A' = B' by columns: dtrsm from the right with the transposed triangle for few columns."""
+    op = node.op
+    assert isinstance(op, SolveTriangular)
+    (a, right), (solution,) = sources, targets
+    *batch, n, columns = right.view.shape
+    letter, size, unit = fortran_char(b, "U" if op.lower else "L"), fortran_int(b, n), fortran_char(b, "N")
+    # As columns the matrix is A': a single solution asks for its transpose, several are solved for from the right.
+    form = fortran_char(b, "N" if op.transposed == (columns == 1) else "T")
+    many = columns >= SIDES
+    if columns == 1:
+        step = fortran_int(b, 1)
+    elif not many:
+        side, count, one = fortran_char(b, "R"), fortran_int(b, columns), fortran_double(b, 1.0)
+    with ExitStack() as loops:
+        number = batch_loop(b, loops, batch)
+        matrix = at(b, a.pointer, b.mul(number, b.const(i64, n * n)))
+        offset = b.mul(number, b.const(i64, n * columns))
+        target = at(b, solution.pointer, offset)
+        copy(b, right, solution, offset, n * columns)
+        if not isinstance(node.inputs[0].op, Cholesky):  # whose diagonal is positive, or it has failed
+            with b.for_(0, n) as i:
+                pivot = b.load(f64, at(b, matrix, b.mul(i, b.const(i64, n + 1))))
+                fail_unless(b, b.cmp("ne", pivot, b.const(f64, 0.0)))
+        if columns == 1:
+            b.call("blas_dtrsv", None, letter, form, unit, size, matrix, size, target, step)
+        elif many:
+            lower = op.lower != op.transposed
+            Triangles(b).solve(Triangle(matrix, n, n, lower, op.transposed), target, columns, columns)
+        else:
+            b.call("blas_dtrsm", None, side, letter, form, unit, count, size, one, matrix, size, target, count)

@@ -38,7 +38,7 @@ from consilience.run.course import Leg
 from consilience.run.forecast import seconds
 from consilience.run.listeners import interrupts_stop
 from consilience.run.lock_step import ChEES
-from consilience.run.remedies.coordinates import LONG, Recoordinated
+from consilience.run.remedies.coordinates import Recoordinated
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Floats, Mover
 from consilience.sample.coordinates import ChainCoordinates, rewritten
@@ -59,7 +59,7 @@ TROUBLED: Final = (*FAILED, "converged_with_divergences")
 EVALUATIONS: Final = 6000
 COMPILATION: Final = 1.5
 DEAR: Final = 5.0  # seconds in these coordinates, from which on correlations beside a diagonal are worth it
-TRANSITIONS: Final = 500
+TRANSITIONS: Final = 600
 FURTHER: Final = 40
 # How many times as long an operation takes beside a sparse factor: 4.3e6 of them 2.5 ms, 1.5e5 without it 43 us.
 SPARSE: Final = 2.0
@@ -254,7 +254,7 @@ class ModelRun(Run):
         if COMPILATION + spent(1.0) >= saved:  # nothing is cheaper than what there is: not worth a look
             return None
         known, values = self._as_moved(positions)
-        for diagonal in (False, True) if of == "all" or length >= LONG else (True,):
+        for diagonal in (False, True):
             chosen = suited(known, values, diagonal)
             # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
             # coordinates were left again after 600,000 gradients (109 s in place of 27).
@@ -263,7 +263,7 @@ class ModelRun(Run):
             if chosen["sums"]:
                 return None
             found = replace(now, transported=chosen)
-            times = operations(rewritten(self.model, found)) / operations(known)
+            times = operations(rewritten(self.model, found)) / (work or operations(known))
             times *= SPARSE if chosen["sparse"] else 1.0
             if COMPILATION + spent(times) < saved:
                 if diagonal and spent(times) > DEAR:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # What may get other coordinates: large fields, a block of variables that are nearly normal, or anything.
 Recoordinated: TypeAlias = Literal["fields", "block", "all"]
 LONG: Final = 32  # evaluations a transition, from which on coordinates are looked at while chains tune
-LONG_BY_DIAGONAL: Final = 16  # where they cost a few operations for each element
+LONG_OF_BLOCKS: Final = 16  # for those of blocks, whose price decides
 MANY_EARLY: Final = 0.05  # divergences in a transition of a window of tuning
 MOST_FIELDS: Final = 4  # times that fields get other coordinates
 SAID_OF_BLOCKS: Final = (
@@ -66,7 +66,7 @@ def transport_block(course: RunCourse, windows: Mapping[int, Window], spent: int
     """
     made = next(iter(windows.values())).statistics.shape[1]
     due = course.tuned - made < course.plan.min_tune <= course.tuned and not course.restarts
-    if not due or not _may_ask_early(course) or spent < LONG_BY_DIAGONAL * made * len(windows):
+    if not due or not _may_ask_early(course) or spent < LONG_OF_BLOCKS * made * len(windows):
         return None
     return _restart(_successor(course, windows, "block", spent))
 

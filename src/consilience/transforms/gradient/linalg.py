@@ -110,8 +110,7 @@ def _cholesky(node: Node, g: Node, position: int) -> Node:
     # S = L^-T phi(L' g) L^-1 with phi: the lower triangle, its diagonal halved.
     i, j = positions(node)
     inner, along = _lower_of_product(node, g)
-    middle = inner if along is None else along if inner is None else inner + along
-    phi = where(eq(i, j), 0.5 * middle, 0.0)
+    phi = where(eq(i, j), 0.5 * total([part for part in (inner, along) if part is not None]), 0.0)
     if inner is not None:
         phi = where(i > j, inner, phi)
     solve = SolveTriangular(lower=True, transposed=True)
@@ -154,6 +153,7 @@ def _written(x: Node, own: Node) -> Node | None:
         return None
     update = x.inputs[0]
     base, values, *arrays = update.inputs
+    assert isinstance(update.op, IndexUpdate)
     same = update.op.specification == own.op.specification and not arrays
     return values if same and values.static_shape == own.static_shape and all_zero(base) else None
 
@@ -163,8 +163,8 @@ def _narrow(x: Node) -> tuple[Node, Node] | None:
     if not (isinstance(x.op, MatMul) and all(part.ndim == x.ndim for part in x.inputs)):
         return None
     inner, length = x.inputs[1].static_shape[-2], x.static_shape[-1]
-    known = isinstance(inner, int) and isinstance(length, int)
-    return (x.inputs[0], x.inputs[1]) if known and 2 * inner <= length else None
+    narrow = isinstance(inner, int) and isinstance(length, int) and 2 * inner <= length
+    return (x.inputs[0], x.inputs[1]) if narrow else None
 
 
 @partial_of(SolveTriangular)
