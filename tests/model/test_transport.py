@@ -231,7 +231,7 @@ def test_coordinates_at_the_edge_of_what_can_be_are_right_or_refused(build: Buil
     for chosen in found:
         if chosen is not None:
             compare_coordinates(model, ChainCoordinates(transported=chosen))
-            old, new = model_density(model), model_density(transport(model, chosen))
+            new = model_density(transport(model, chosen))
             few = [s.slice for s in new.layout.stretches if s.variable.name != "x_raw"]
             for scale in (-700.0, -40.0, 40.0, 700.0):
                 at = np.random.default_rng(1).normal(size=new.dimension)
