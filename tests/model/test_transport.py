@@ -178,10 +178,20 @@ def a_potential_and_a_deterministic(rng: np.random.Generator) -> None:
     pm.Poisson("y", pt.exp(pm.Deterministic("again", x)), observed=rng.poisson(2.0, 120))
 
 
+def vectors_partly_missing(rng: np.random.Generator) -> None:
+    """What is missing has no other prior than that of the vectors, whose precision follows `m`."""
+    x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=30)
+    m = pm.Normal("m")
+    pm.Poisson("y", pt.exp(x + m), observed=rng.poisson(2.0, 30))
+    gone = np.array([[False, False], [False, True]])
+    pm.MvNormal("v", np.zeros(2), tau=pt.exp(0.3 * m) * np.eye(2), observed=np.ma.masked_array(np.ones((2, 2)), gone))
+
+
 # Of which coordinates are right or refused, by a factor and by the diagonal.
 EDGES: Any = {
     improper_prior: (False, False), observed_nowhere: (False, True), duplicated_rows: (True, True),
     duplicated_columns_with_little_noise: (False, True), neighbours_without_a_level: (True, False),
+    vectors_partly_missing: (True, False),
     ordinal_data: (True, False), zero_inflated_data: (True, False), a_potential_and_a_deterministic: (True, True),
 }  # fmt: skip
 
