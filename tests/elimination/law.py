@@ -465,6 +465,8 @@ def coordinates_of(program: Program, model: pm.Model) -> list[tuple[str, ChainCo
                 title = f"sparse, {chosen['kind']}" if chosen["sparse"] else str(chosen["kind"])
                 found.append((title, ChainCoordinates(transported=chosen)))
     for summed in {_summed(program, model), tuple(program.discrete)}:
+        if not np.isfinite(cost(model, summed)[0]):  # batches, for one
+            continue
         left = without(model, summed)
         gone = {v.node for v in left.marginalized}
         if not all(v.continuous for v in left.free):

@@ -154,6 +154,68 @@ MODELS: Any = [
 ]
 
 
+def improper_prior(rng: np.random.Generator) -> None:
+    pm.Poisson("y", pt.exp(pm.Flat("x", shape=30) * pm.HalfNormal("s")), observed=rng.poisson(2.0, 30))
+
+
+def observed_nowhere(rng: np.random.Generator) -> None:
+    pm.Normal("x", 0.0, pm.HalfNormal("s"), shape=120)
+    pm.Normal("y", pm.Normal("level"), 1.0, observed=rng.normal(size=3))
+
+
+def duplicated_rows(rng: np.random.Generator) -> None:
+    X = np.repeat(rng.normal(size=(1, 30)), 40, 0)
+    pm.StudentT("y", 4, X @ pm.Normal("x", 0.0, pm.HalfNormal("s"), shape=30), 0.5, observed=rng.normal(size=40))
+
+
+def duplicated_columns_with_little_noise(rng: np.random.Generator) -> None:
+    X = np.repeat(rng.normal(size=(40, 1)), 30, 1)
+    x = pm.Normal("x", 0.0, pm.HalfNormal("s"), shape=30)
+    pm.Normal("y", X @ x, 1e-2 * pm.HalfNormal("noise"), observed=rng.normal(size=40))
+
+
+def neighbours_without_a_level(rng: np.random.Generator) -> None:
+    """The precision of the prior is singular; data mend it."""
+    W = np.diag(np.ones(29), 1)
+    x = pm.ICAR("x", W=W + W.T, sigma=pm.HalfNormal("s"))
+    pm.Poisson("y", pt.exp(pm.Normal("level") + x), observed=rng.poisson(2.0, 30))
+
+
+def ordinal_data(rng: np.random.Generator) -> None:
+    x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=30)
+    pm.OrderedLogistic("y", eta=x, cutpoints=np.array([-0.5, 0.5]), observed=rng.integers(0, 3, 30))
+
+
+def zero_inflated_data(rng: np.random.Generator) -> None:
+    x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=30)
+    pm.ZeroInflatedPoisson("y", pm.Beta("p", 2, 2), pt.exp(x), observed=rng.poisson(0.7, 30))
+
+
+def a_potential_and_a_deterministic(rng: np.random.Generator) -> None:
+    x = pm.Normal("x", 0.0, pm.HalfNormal("s"), shape=120)
+    largest = pm.Deterministic("largest", pt.max(x))
+    pm.Potential("pull", -pt.sum(pt.abs(x)) - largest)
+    pm.Poisson("y", pt.exp(pm.Deterministic("again", x)), observed=rng.poisson(2.0, 120))
+
+
+def vectors_partly_missing(rng: np.random.Generator) -> None:
+    """What is missing has no other prior than that of the vectors, whose precision follows `m`."""
+    x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=30)
+    m = pm.Normal("m")
+    pm.Poisson("y", pt.exp(x + m), observed=rng.poisson(2.0, 30))
+    gone = np.array([[False, False], [False, True]])
+    pm.MvNormal("v", np.zeros(2), tau=pt.exp(0.3 * m) * np.eye(2), observed=np.ma.masked_array(np.ones((2, 2)), gone))
+
+
+# Of which coordinates are right or refused, by a factor and by the diagonal.
+EDGES: Any = {
+    improper_prior: (False, False), observed_nowhere: (False, True), duplicated_rows: (True, True),
+    duplicated_columns_with_little_noise: (False, True), neighbours_without_a_level: (True, False),
+    vectors_partly_missing: (True, False),
+    ordinal_data: (True, False), zero_inflated_data: (True, False), a_potential_and_a_deterministic: (True, True),
+}  # fmt: skip
+
+
 def built(build: Build) -> pm.Model:
     with pm.Model() as model, warnings.catch_warnings():
         warnings.simplefilter("ignore", ImputationWarning)
@@ -198,6 +260,46 @@ def test_densities_differ_by_the_volume_of_a_diagonal_map(build: Build) -> None:
     compare_coordinates(model, ChainCoordinates(transported=more))
     wrong = {**more, "responses": [(3.0 * np.asarray(own) + 1.0).tolist() for own in more["responses"]]}
     compare_coordinates(model, ChainCoordinates(transported=wrong))
+
+
+@pytest.mark.parametrize("build", EDGES, ids=lambda build: build.__name__)
+def test_coordinates_at_the_edge_of_what_can_be_are_right_or_refused(build: Build) -> None:
+    """And where scales are next to nothing or without end there is a number, or none, but no wrong one."""
+    model = built(build)
+    found = [suited(model, prior_draws(model), diagonal) for diagonal in (False, True)]
+    assert tuple(one is not None for one in found) == EDGES[build]
+    for chosen in found:
+        if chosen is not None:
+            compare_coordinates(model, ChainCoordinates(transported=chosen))
+            new = model_density(transport(model, chosen))
+            few = [s.slice for s in new.layout.stretches if s.variable.name != "x_raw"]
+            for scale in (-700.0, -40.0, 40.0, 700.0):
+                at = np.random.default_rng(1).normal(size=new.dimension)
+                for place in few:
+                    at[place] = scale
+                value = new(at)[0]
+                assert not value > 1e3 * new.dimension, scale
+
+
+@pytest.mark.slow
+def test_coordinates_of_many_elements_take_little_more_than_these() -> None:
+    """100,000 groups: the density is that of each alone."""
+    n = 100_000
+    y = np.random.default_rng(1).poisson(2.0, n)
+    with pm.Model() as model:
+        x = pm.Normal("x", pm.Normal("mean"), pm.HalfNormal("s"), shape=n)
+        pm.Poisson("y", pt.exp(x), observed=y)
+    chosen = suited(model, prior_draws(model))
+    assert chosen is not None
+    new, old = model_density(transport(model, chosen)), model_density(model)
+    at = np.random.default_rng(2).normal(0.0, 0.3, new.dimension)
+    rows = np.stack([at, at])
+    place = next(s.slice for s in new.layout.stretches if s.variable.name == "x_raw")
+    rows[1, place] += 1.0
+    values = {**new.expand(rows, False), **new.expand(rows, ["x"])}
+    volume = np.log(values["x"][1] - values["x"][0]).sum()
+    there = old.unconstrained({v.name: values[v.name][:1] for v in model.free})[0]
+    assert new(at)[0] == pytest.approx(old(there)[0] + volume, rel=1e-9)
 
 
 @pytest.mark.parametrize("build", [one for one in DIAGONAL if one is not two_smooth_terms], ids=lambda b: b.__name__)

@@ -158,7 +158,9 @@ def _chosen(model: Model, candidates: Sequence[FreeVariable], diagonal: bool) ->
                 term not in bent and acts(term, [terms.leaves[name] for name in found]) for term in now
             )
             wide = any(len(one.predictors) > MOST_PREDICTORS for one in block.bent)
-            if split or worse or wide or now & priors:
+            # Products of two predictors, as of a vector with itself, have no curvature along either.
+            flat = not any(acts(term, [terms.leaves[variable.name]]) for term in block.quadratic)
+            if split or worse or wide or flat or now & priors:
                 continue
             if diagonal:
                 fits = priors <= set(own_terms(block))
