@@ -369,6 +369,19 @@ def test_what_is_a_block() -> None:
     assert transportable(mixed) == ()
 
 
+@pytest.mark.parametrize(("count", "letters"), [(1, 190), (2, 190), (4, 60)])
+def test_names_of_any_length_and_number_make_up_a_block(count: int, letters: int) -> None:
+    with pm.Model() as model:
+        parts = [pm.Normal(f"{'x' * (letters - 1)}{n}", shape=100) for n in range(count)]
+        scale = pm.HalfNormal("scale", shape=count)
+        total = sum(s * part for s, part in zip(scale, parts, strict=True))
+        pm.Poisson("y", pt.exp(total), observed=np.full(100, 3))
+    chosen = suited(model, prior_draws(model))
+    assert chosen is not None
+    assert len(chosen["names"]) == count
+    compare_coordinates(model, chosen)
+
+
 def test_a_name_that_is_taken_is_an_error() -> None:
     model = built(walk_of_counts)
     chosen = suited(model, prior_draws(model))

@@ -31,6 +31,7 @@ from consilience.ir import (
     Dimension,
     Node,
     Shared,
+    TensorType,
     constant,
     constant_value,
     is_leaf,
@@ -463,8 +464,14 @@ def _of_rank(title: str, declared: DistributionParameter, tensor: Node) -> Node:
 
 
 def is_known(node: Node) -> bool:
-    """Whether the value follows from constants alone."""
-    return not any(is_leaf(n) or isinstance(n.op, LengthOf) for n in topological([node]))
+    """Whether the value follows from constants alone, lengths among them."""
+    return not any(is_leaf(n) or needs_length(n) for n in topological([node]))
+
+
+def needs_length(node: Node) -> bool:
+    """Whether a value takes a length that data decide, as that of `broadcast_to(2.0, data.shape)` does."""
+    own = node.type.shape if isinstance(node.type, TensorType) else ()
+    return isinstance(node.op, LengthOf) or not all(isinstance(length, int) for length in own)
 
 
 def known_value(node: Node) -> npt.NDArray[Any] | None:

@@ -114,7 +114,8 @@ class Layout(Record):
                 # Bounds of transforms may depend on earlier variables.
                 outputs[-1], natural[own.node] = substitute([outputs[-1], natural[own.node]], natural)
             static, memo = specialise([*outputs, *given], self.lengths)
-            data = {memo[slot]: contexts.DEFAULT.get(slot) for slot in contexts.slots_of(outputs)}
+            read = [slot for slot in contexts.slots_of(outputs) if slot in memo]  # of others the length alone
+            data = {memo[slot]: contexts.DEFAULT.get(slot) for slot in read}
 
         def turned(parts: Sequence[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
             values: dict[Node, Any] = {memo[node]: part for node, part in zip(given, parts, strict=True)}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from consilience.backends import contexts, reference
 from consilience.backends.shapes import Lengths, bind_lengths
 from consilience.distributions.densities import parameter_violation, support_error, support_refusal, support_violation
-from consilience.distributions.parameters import first_outside
+from consilience.distributions.parameters import first_outside, needs_length
 from consilience.distributions.random_variable import is_rows, variable_of
 from consilience.errors import DtypeError, ParameterError, ShapeError, SupportError
 from consilience.ir import Node, Shared, constant, is_leaf, topological
@@ -23,7 +23,6 @@ from consilience.ir.side_tables import name_of
 from consilience.ir.types import FLOATS
 from consilience.lower.specialise import specialise
 from consilience.model.data import GivenData
-from consilience.ops import LengthOf
 from consilience.ops.dtypes import kind_of
 from consilience.ops.elementwise import Cast, as_tensor, cast
 from consilience.ops.shape import length_of
@@ -167,7 +166,7 @@ def known_values(outputs: Sequence[Node], slots: Mapping[Node, Array]) -> list[A
     for slot, array in slots.items():
         bind_lengths(slot, array.shape, lengths)
     static, memo = specialise(outputs, lengths)
-    if any(isinstance(n.op, LengthOf) for n in topological(static)):
+    if any(map(needs_length, topological(static))):
         return None
     return reference.evaluate(static, {memo[n]: array for n, array in slots.items() if n in memo})
 

@@ -62,6 +62,7 @@ from consilience.record import Record
 from consilience.rewrite.rules import simplify
 from consilience.transforms.gradient import gradient
 
+MOST_BYTES: Final = 120  # of names in the title of a block, which may have 200 in all
 TOGETHER: Final = 20  # elements that act on each other, from which on a block is worth it
 FEWER: Final = 10  # times as few elements as independent ones, with which a variable stays out of their block
 ALONE: Final = 100  # elements that are independent given all others
@@ -339,7 +340,10 @@ def transport(model: Model, chosen: Transported) -> Model:
 
 
 def _title(names: Sequence[str]) -> str:
-    return f"log density of {' and '.join(names)} in coordinates of their own"
+    listed = " and ".join(names)
+    if len(listed.encode()) > MOST_BYTES:
+        listed = f"{len(names)} variables" if len(names) > 1 else "a variable"
+    return f"log density of {listed} in coordinates of their own"
 
 
 def _approximated(model: Model, chosen: Transported) -> tuple[_BlockTerms, NormalGivenOthers]:
