@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import consilience as pm
 from consilience.estimators.smc.prior_draws import prior_draws
 from consilience.model.starting_point import initial_point
+from consilience.sample.given import Given
 
 NAMES = ("a", "b", "c")
 RNG = np.random.default_rng(1)
@@ -222,9 +223,18 @@ def begun(model: pm.Model, initvals: Any) -> Any:
     return initial_point(model, 0, initvals)["b_log__"]
 
 
+def of_draws_by_name(model: pm.Model, table: Any) -> Any:
+    return Given.of(model, {"b": as_draws(table).expand_dims("chain")}, None).values["b"]
+
+
+def of_a_list_of_points(model: pm.Model, table: Any) -> Any:
+    return Given.of(model, [{"b": as_draws(table)[0]}, {"b": as_draws(table)[0]}], None).values["b"]
+
+
+OF_DRAWS = (of_a_result, of_draws_of_the_prior, of_draws_by_name, of_a_list_of_points)
 VALUES = (
     of_a_point, of_slopes, of_a_dictionary, of_terms, of_starting_values, of_starting_values_on_the_own_scale,
-    of_a_variable, of_a_result, of_draws_of_the_prior,
+    of_a_variable, *OF_DRAWS,
 )  # fmt: skip
 
 
@@ -233,7 +243,7 @@ VALUES = (
 @settings(max_examples=4, deadline=None)
 @given(order=st.permutations(NAMES))
 def test_values_of_variables_are_taken_by_name(route: Any, form: Any, order: list[str]) -> None:
-    if route in (of_a_result, of_draws_of_the_prior) and form is as_frame:
-        return  # a result has no tables
+    if route in OF_DRAWS and form is as_frame:
+        return  # draws are no tables
     found = route(with_coefficients(), form(TABLE[order]))
     np.testing.assert_allclose(found, route(with_coefficients(), TABLE.to_numpy()), atol=1e-6)

@@ -16,22 +16,27 @@ from consilience.record import replace
 Fact = tuple[str, bool | float]
 
 
-class Assume(Op):
-    """The value itself, of which facts hold that the user asserted; `rewrite.facts` knows their names.
-
-    `facts`: (name, True) or (name, bound), sorted. `name`: of a value that is another one's under a name of its own.
-    """
+class _Itself(Op):
+    """What gives its first operand as it is."""
 
     linear = ((0,),)
     picks = (0,)
-    facts: tuple[Fact, ...]
-    name: str = ""
 
     def result_type(self, *inputs: Node) -> TensorType:
         return inputs[0].tensor_type
 
     def kept_axes(self, *inputs: Node) -> KeptAxes:
-        return aligned(inputs[0].ndim, inputs)
+        return aligned(inputs[0].ndim, inputs[:1])
+
+
+class Assume(_Itself):
+    """The value itself, of which facts hold that the user asserted; `rewrite.facts` knows their names.
+
+    `facts`: (name, True) or (name, bound), sorted. `name`: of a value that is another one's under a name of its own.
+    """
+
+    facts: tuple[Fact, ...]
+    name: str = ""
 
     def __repr__(self) -> str:
         if self.name:
@@ -39,18 +44,10 @@ class Assume(Op):
         return f"assume({', '.join(name if value is True else f'{name} {value}' for name, value in self.facts)})"
 
 
-class Require(Op):
+class Require(_Itself):
     """The value itself, for which lengths must agree: a derived graph carries the shape constraints of its origin."""
 
-    linear = ((0,),)
-    picks = (0,)
     lengths: tuple[ShapeConstraint, ...]
-
-    def result_type(self, *inputs: Node) -> TensorType:
-        return inputs[0].tensor_type
-
-    def kept_axes(self, *inputs: Node) -> KeptAxes:
-        return aligned(inputs[0].ndim, inputs)
 
     def shape_constraints(self, *inputs: Node) -> tuple[ShapeConstraint, ...]:
         return self.lengths

@@ -32,6 +32,7 @@ from consilience.ir.settings import config
 from consilience.ir.shape_constraints import ShapeConstraint
 from consilience.ir.side_tables import describe
 from consilience.ir.types import SIGNED
+from consilience.ops.assertion import _Itself
 from consilience.ops.axes import aligned
 from consilience.ops.dtypes import fitted, float_dtype, is_weak, kind_of, named, of_truth, part_of, weak_type
 from consilience.ops.scalar import DRAWS, TABLE
@@ -199,36 +200,19 @@ def is_step(node: Node) -> bool:
     return isinstance(node.op, Elementwise) and (node.op.function in COMPARISONS or node.op.function in STEPS)
 
 
-class StopGradient(Op):
+class StopGradient(_Itself):
     """The value itself; derivatives do not pass."""
 
-    linear = ((0,),)
-    picks = (0,)
 
-    def result_type(self, *inputs: Node) -> TensorType:
-        return inputs[0].tensor_type
-
-    def kept_axes(self, *inputs: Node) -> KeptAxes:
-        return aligned(inputs[0].ndim, inputs)
-
-
-class AlteredGradient(Op):
+class AlteredGradient(_Itself):
     """The value itself; derivatives pass in another way.
 
     `kind`: "zero": they are zero. "undefined": to take one is an error. "scale": times `numbers[0]`. "clip": brought
     between `numbers[0]` and `numbers[1]`.
     """
 
-    linear = ((0,),)
-    picks = (0,)
     kind: str
     numbers: tuple[float, ...] = ()
-
-    def result_type(self, *inputs: Node) -> TensorType:
-        return inputs[0].tensor_type
-
-    def kept_axes(self, *inputs: Node) -> KeptAxes:
-        return aligned(inputs[0].ndim, inputs)
 
 
 def cast(x: TensorLike, dtype: npt.DTypeLike | None) -> Node:

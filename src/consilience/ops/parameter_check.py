@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from consilience.errors import DtypeError
-from consilience.ir import KeptAxes, Node, Op, TensorType, substitute, topological
+from consilience.ir import Node, TensorType, substitute, topological
 from consilience.ir.side_tables import describe
-from consilience.ops.axes import aligned
+from consilience.ops.assertion import _Itself
 
 
-class _OnCondition(Op):
+class _OnCondition(_Itself):
     """The first input, if the second, of bools, holds as a whole."""
-
-    linear = ((0,),)
-    picks = (0,)
 
     def result_type(self, *inputs: Node) -> TensorType:
         if inputs[1].dtype != "bool":
             raise DtypeError(f"a condition was needed, got {describe(inputs[1])}.")
-        return inputs[0].tensor_type
-
-    def kept_axes(self, *inputs: Node) -> KeptAxes:
-        return aligned(inputs[0].ndim, inputs[:1])
+        return super().result_type(*inputs)
 
 
 class ParameterCheck(_OnCondition):

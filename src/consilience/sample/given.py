@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from consilience.errors import ModelError
-from consilience.model.data import given_data
+from consilience.model.data import given_data, in_order_of
 from consilience.model.model import Model
 from consilience.output.storage.datatree import (
     SAMPLE_DIMENSIONS,
@@ -101,9 +101,16 @@ class Given(Record):
             if sample_dims is None
             else tuple([sample_dims] if isinstance(sample_dims, str) else sample_dims)
         )
+        if isinstance(trace, list | tuple):
+            trace = [model.placed_point(point) if isinstance(point, Mapping) else point for point in trace]
         posterior = in_model_order(model, variables_of(trace))
         if isinstance(posterior, Mapping) and not hasattr(posterior, "sizes"):
-            arrays = {name: given_data(name, posterior[name]).numbers() for name in wanted if name in posterior}
+            placed = {
+                name: in_order_of((*axes, *model.dims_of.get(name, ())), posterior[name], model.coords)
+                for name in wanted
+                if name in posterior
+            }
+            arrays = {name: given_data(name, value).numbers() for name, value in placed.items()}
             if not arrays:
                 raise ModelError("the draws hold no free variable of the model.")
             shape, labels = next(iter(arrays.values())).shape[: len(axes)], {}
