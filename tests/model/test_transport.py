@@ -449,7 +449,7 @@ def taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model_run = importlib.import_module("consilience.sample.model_run")  # `consilience.sample` is a function, too
     monkeypatch.setattr(model_run, "COMPILATION", -1e9)
     monkeypatch.setattr(model_run, "DEAR", 0.0)
-    monkeypatch.setattr(importlib.import_module("consilience.run.remedies.coordinates"), "LONG_BY_DIAGONAL", 0)
+    monkeypatch.setattr(importlib.import_module("consilience.run.remedies.coordinates"), "LONG_OF_BLOCKS", 0)
 
 
 @pytest.mark.usefixtures("taken_at_once")
