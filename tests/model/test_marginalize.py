@@ -493,3 +493,27 @@ def test_what_cannot_be_summed_is_refused() -> None:
         marginalize(marginalize(model, "n"), "n")
     with pytest.raises(pm.ModelError, match="no marginalized variables"):
         recover_marginals({"mu": np.zeros((1, 1))}, model=model)
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    [
+        lambda n, p: pm.Binomial("k", n, p, observed=4),
+        lambda n, p: pm.BetaBinomial("k", n=n, alpha=1 + p, beta=2.0, observed=4),
+        lambda n, p: pm.NegativeBinomial("k", n=n, p=p, observed=4),
+        lambda n, p: pm.HyperGeometric("k", N=40, k=20, n=n, observed=4) + pm.Normal("z", p, 1, observed=0.5),
+        lambda n, p: pm.Poisson("k", n * p, observed=4),
+    ],
+    ids=["Binomial", "BetaBinomial", "NegativeBinomial", "HyperGeometric", "Poisson"],
+)
+def test_parameters_chosen_from_data_have_the_slopes_of_those_chosen_from_constants(likelihood: Any) -> None:
+    """What parameters outside of their range would give is in the graph of data, and counts for nothing."""
+    found = []
+    for data in (True, False):
+        with pm.Model() as model:
+            sizes = pm.Data("sizes", np.array([10, 15])) if data else pt.constant(np.array([10, 15]))
+            p = pm.Beta("p", 1.0, 1.0)
+            likelihood(sizes[pm.Bernoulli("which", 0.5)], p)
+        summed = pm.marginalize(model, ["which"])
+        found.append(summed.compile_dlogp()({"p_logodds__": 0.3}))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-10)

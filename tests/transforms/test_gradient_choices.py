@@ -77,6 +77,17 @@ def test_any_function_with_an_infinite_slope(name: str) -> None:
     assert slope[1:].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("factor", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("stretched", [False, True])
+def test_products_with_constants_that_are_not_finite(factor: float, stretched: bool) -> None:
+    """Also of one number that is stretched over all that is chosen from."""
+    x, condition = tensor_input("float64", () if stretched else (3,)), tensor_input("bool", (3,))
+    cost = pt.where(condition, x * factor, pt.sin(x)).sum()
+    at = {x: np.array(0.5) if stretched else np.full(3, 0.5), condition: np.zeros(3, bool)}
+    (slope,) = evaluate(gradient(cost, [x]), at)
+    np.testing.assert_allclose(slope, np.cos(0.5) * (3 if stretched else np.ones(3)), rtol=1e-12)
+
+
 def test_products_with_what_is_infinite() -> None:
     x, y = tensor_input("float64", (2,)), tensor_input("float64", (2,))
     point = {x: np.array([2.0, 3.0]), y: np.array([4.0, 0.0])}

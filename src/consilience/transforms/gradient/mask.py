@@ -195,7 +195,10 @@ class Choices:
         while stack:
             top = stack[-1]
             if top not in self._finite:
-                if isinstance(top.op, Elementwise) and not (_smooth(top) or top.op.function == "sqrt"):
+                value = constant_value(top)
+                infinite = value is not None and value.size <= LARGEST and not np.isfinite(value).all()
+                steep = isinstance(top.op, Elementwise) and not (_smooth(top) or top.op.function == "sqrt")
+                if infinite or steep:
                     self._finite[top] = False
                 else:
                     left = [operand for operand in top.inputs if operand not in self._finite]
