@@ -47,11 +47,12 @@ class Copies:
             self._around = flat
         if not self.known:
             return None
-        quotient = Quotient.of(self.known, flat)
         if whole or some.shape[1] < FEWEST_DRAWS:
-            return quotient
-        before, after = _sizes(some), _sizes(quotient.fold(some))
-        most = SLOW * len(flat)
+            return Quotient.of(self.known, flat)
+        most, before = SLOW * len(flat), _sizes(some)
+        if not any(before[s.places].min() < most for s in self.known):
+            return None
+        after = _sizes(Quotient.of(self.known, flat).fold(some))
         pairs = [(s, before[s.places].min(), after[s.places].min()) for s in self.known]
         chosen = tuple(s for s, size, folded in pairs if size < min(most, folded / BETTER))
         return Quotient.of(chosen, flat) if chosen else None
