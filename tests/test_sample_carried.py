@@ -97,9 +97,8 @@ def taken_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         remedies = importlib.import_module("consilience.run.remedies.coordinates")
         model_run = importlib.import_module("consilience.sample.model_run")  # `consilience.sample` is a function, too
-        for name in ("LONG", "DEAR"):
-            patch.setattr(model_run, name, 0)
-        for name in ("LONG", "LONG_BY_DIAGONAL"):
+        patch.setattr(model_run, "DEAR", 0)
+        for name in ("LONG", "LONG_OF_BLOCKS"):
             patch.setattr(remedies, name, 0)
         patch.setattr(model_run, "COMPILATION", -1e9)
         yield

@@ -379,7 +379,7 @@ def test_names_of_any_length_and_number_make_up_a_block(count: int, letters: int
     chosen = suited(model, prior_draws(model))
     assert chosen is not None
     assert len(chosen["names"]) == count
-    compare_coordinates(model, chosen)
+    compare_coordinates(model, ChainCoordinates(transported=chosen))
 
 
 def test_a_name_that_is_taken_is_an_error() -> None:

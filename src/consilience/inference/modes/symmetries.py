@@ -319,11 +319,11 @@ def find_symmetries(
     moving = np.zeros(draws.shape[1])
     for axis in axes:
         moving[axis.places] = 1.0
-    search = _Search(logp, draws, seed, moving)
+    search = _SymmetrySearch(logp, draws, seed, moving)
     return tuple(found for found in search.found(axes) if search.holds_at(draws, found))
 
 
-class _Search:
+class _SymmetrySearch:
     def __init__(self, logp: Callable[[Floats], float], draws: Floats, seed: int, moving: Floats) -> None:
         self.logp = logp
         self.left = MOST_EVALUATIONS
