@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from consilience.backends import contexts
@@ -51,6 +52,7 @@ from consilience.ops.elementwise import TensorLike, is_step
 from consilience.record import Record
 
 RESERVED_NAMES: Final = ("chain", "draw", "__sample__")  # axes that every result has
+UNLABELLED: Final = (np.ndarray, np.generic, int, float, str, type(None), Node)  # values that have no labels
 
 DimensionNames = str | Sequence[str | None] | None
 
@@ -578,11 +580,11 @@ class ModelVariables(metaclass=context.Declaring):
 
     def placed_point(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """The values of a point, those with labels placed by these; unconstrained ones are their variable's."""
+        labelled = [name for name, value in point.items() if not isinstance(value, UNLABELLED)]
+        if not labelled:  # as in each call of a compiled function
+            return dict(point)
         own = {str(v.value.name): v.name for v in self.free}
-        return {
-            name: value if isinstance(value, Node) else self.placed(own.get(name, name), value)
-            for name, value in point.items()
-        }
+        return {**point, **{name: self.placed(own.get(name, name), point[name]) for name in labelled}}
 
     def data_slots(self) -> list[Node]:
         """Shared slots of the model's data, and other shared variables that its expressions use."""
