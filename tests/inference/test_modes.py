@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from consilience.errors import SamplingError
 from consilience.inference.density import Inputs, Outputs
+from consilience.inference.messages import Stopped
 from consilience.inference.modes.ascent import (
     Ascents,
     Climber,
@@ -281,10 +282,8 @@ def test_a_density_that_is_finite_nearly_nowhere_is_searched_where_it_is() -> No
 
 
 def test_a_stop_flag_ends_a_search_without_a_result() -> None:
-    """Before anything is evaluated, if it was set before."""
-    found = search(standard(3), stop=np.ones(1, np.int64))
-    assert (found.regions, found.gradients, found.complete) == ((), 0, False)
-    assert "stopped" in found.statement
+    with pytest.raises(Stopped):
+        search(standard(3), stop=np.ones(1, np.int64))
 
 
 def test_an_interrupt_reaches_the_caller_while_threads_search() -> None:
@@ -426,9 +425,9 @@ def test_visits_of_a_single_region_cost_nothing() -> None:
     assert seen.visited.all()
 
 
-def test_a_stop_flag_leaves_every_region_unvisited() -> None:
+def test_a_stop_flag_ends_a_look_at_draws_without_a_result() -> None:
     """What was not looked at is not claimed to be seen."""
     target = bimodal(2, 5.0, 0.5)
     found = search(target)
-    seen = visits(target, found, np.zeros((10, 2)), seed=1, stop=np.ones(1, np.int64))
-    assert not seen.visited.any()
+    with pytest.raises(Stopped):
+        visits(target, found, np.zeros((10, 2)), seed=1, stop=np.ones(1, np.int64))

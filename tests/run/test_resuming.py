@@ -7,6 +7,7 @@ import math
 import os
 import random
 import shutil
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from consilience.diagnostics.stopping_rule import StoppingRule
 from consilience.errors import StorageError
 from consilience.inference import NUTS, HamiltonianMC, Kernel, Metropolis
-from consilience.inference.messages import Matrix, Window
+from consilience.inference.messages import Matrix, Stopped, Window
 from consilience.record import replace
 from consilience.run import DrawsMade, Monitored, RunResult
 from consilience.run import checkpoint as checkpoints
@@ -178,6 +179,48 @@ def test_what_ends_a_run_early_does_not_end_it_for_good(reason: str, tmp_path: P
     assert run.windows == unbroken.windows
     assert run.evaluations == unbroken.evaluations
     assert run.verdict.worst == unbroken.verdict.worst
+
+
+@pytest.mark.parametrize("reason", ["stop", "max_time"])
+def test_a_long_look_at_draws_ends_with_the_run_and_is_made_anew(reason: str, tmp_path: Path) -> None:
+    """The draws that were looked at stay; extended or resumed, the run comes to the end of one that was not stopped."""
+    flag, looking, patient = np.zeros(1, np.int64), threading.Event(), True
+
+    def missed(draws: Floats, quotient: object) -> str:
+        looking.set()
+        while not (patient or flag[0]):
+            time.sleep(0.001)
+        if not patient:
+            raise Stopped
+        return ""
+
+    monitored = Monitored(("a", "b", "c", "d", "e"), missed=missed, stop=flag)
+    unbroken = run_chains(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3, monitored=monitored)
+    assert looking.is_set()
+    looking.clear()
+    patient = False
+    keep = Checkpoint.create(tmp_path / "c", {}, {}, overwrite=False, interval=0.0)
+    plan = EarlyChecks(max_time=3.0 if reason == "max_time" else None)
+    events: list[object] = []
+    running = launch(NORMAL, NUTS(), points(5), plan, seed=3, keep=keep, monitored=monitored, listeners=[events.append])
+    running.start(background=True)
+    if reason == "stop":
+        assert looking.wait(60.0)
+        running.stop()
+    run = running.wait(60.0)
+    count = unbroken.draws.shape[1]
+    assert run.verdict.status == ("interrupted" if reason == "stop" else "not_converged")
+    assert f"; the first {count} draws of each chain are kept" in run.verdict.reason
+    np.testing.assert_array_equal(run.draws, unbroken.draws)
+    assert sum(event.draws.shape[1] for event in events if isinstance(event, DrawsMade)) == count
+    patient = True
+    extended = finish(running.again(EarlyChecks(), []))
+    np.testing.assert_array_equal(extended.draws, unbroken.draws)
+    assert extended.verdict == unbroken.verdict
+    running = launch(NORMAL, NUTS(), points(5), EarlyChecks(), seed=3, monitored=monitored)
+    _, about, state = checkpoints.read(tmp_path / "c")
+    running.keep = checkpoints.resume(tmp_path / "c", {}, about, state, running.course, running.engine)
+    assert fingerprint(finish(running)) == fingerprint(unbroken)
 
 
 def test_an_extended_run_is_kept_too(tmp_path: Path) -> None:

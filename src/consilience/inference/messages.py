@@ -20,6 +20,10 @@ Snapshot = Mapping[str, Any]  # numbers and arrays by name; see `snapshot`
 Command = Any  # what a tuner tells a chain; None: nothing new
 
 
+class Stopped(Exception):
+    """A stop was asked for while something was looked for: what was found by then is not whole."""
+
+
 class Rows(Record):
     """The memory a chain writes to, allocated by whoever runs it.
 

@@ -75,7 +75,7 @@ class Attempt:
         self.revisited = revisited
         self.count = 0
         self.started = False
-        self.due = False  # whether it is time for a check
+        self.due = False  # whether it is time for a check, which has not come to its end
         self.windows: list[Mapping[int, Window]] = []
         many = course.last * course.chains.count * course.chains.dimension > MOST_SEEN
         folder = course.folder if many else None
@@ -218,7 +218,12 @@ class Attempt:
         return (verdicts.energy_is_low_together if together else verdicts.energy_is_low)(self.column("energy"))
 
     def check(self) -> Verdict | Restart | None:
-        """Look at the draws: the verdict, what a remedy asks for, or neither yet."""
+        """Look at the draws: the verdict, what a remedy asks for, or neither yet. Raises Stopped."""
+        found = self._check()
+        self.due = False
+        return found
+
+    def _check(self) -> Verdict | Restart | None:
         self.looked, self.figures = True, None
         course, plan = self.course, self.course.plan
         fixed, at_end = plan.draws is not None, self.count >= self.last
@@ -422,7 +427,7 @@ class Attempt:
 
     SAVED = (
         "chains", "count", "started", "separated", "first_separated", "disagreed", "next_look", "asked_for_coordinates",
-        "began", "looked",
+        "began", "looked", "due",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:

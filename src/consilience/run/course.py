@@ -184,7 +184,7 @@ class RunCourse:
         return replace(segment, elsewhere=self.strays) if self.strays else segment
 
     def take(self, windows: Mapping[int, Window], copies: tuple[int, ...] = ()) -> None:
-        """Take in the windows of a segment by chain; lost chains are missing.
+        """Take in the windows of a segment by chain; lost chains are missing. `judge` comes next.
 
         `copies`: chains that went on from where another was.
         """
@@ -196,7 +196,6 @@ class RunCourse:
         self._spend(windows)
         stage.take(windows)
         if isinstance(stage, Attempt):
-            self._judge(stage)
             return
         self.strays = () if self.tuner.finished else stray_chains(windows, self.chains.columns)
         spent = self._note_tuning(windows)
@@ -263,9 +262,15 @@ class RunCourse:
         moved = {c: put(w.draws, seed, c, begun, w.gradients) for c, w in windows.items()}
         return {c: replace(w, draws=moved[c][0], gradients=moved[c][1]) for c, w in windows.items()}
 
-    def _judge(self, attempt: Attempt) -> None:
-        """Look at the draws if it is time to, and do what follows."""
-        if not attempt.due:
+    @property
+    def due(self) -> bool:
+        """Whether it is time to look at draws."""
+        return self.attempt is not None and self.attempt.due
+
+    def judge(self) -> None:
+        """Look at the draws if it is time to, and do what follows; again after Stopped was raised."""
+        attempt = self.attempt
+        if attempt is None or not attempt.due:
             return
         if not attempt.looked:
             self.prepared += self.spent - self.since
@@ -324,7 +329,7 @@ class RunCourse:
         self.other_coordinates = None  # the draws there are stay
         self.verdict = None
         attempt.look_again()
-        self._judge(attempt)
+        self.judge()
 
     def ask_for(self, plan: RunPlan) -> None:
         """Go on under another plan from now on, in the middle of the run."""

@@ -48,6 +48,7 @@ class Monitored(Record):
     `regions`: what is known of separate regions, in plain numbers and words; None: nothing was looked for.
     `searched`: whether the search for separate regions came to its end; None: there was none.
     `symmetries`: gives those that draws (chain, draw, coordinate) disagree by, or all; None where there are none.
+    `stop`: int64[1], a flag that ends what these look for: they raise Stopped once it is not 0; None: they are short.
     `improper`: in words, how the target seems to be improper, of places (chain, draw, coordinate) where chains have
         been; empty if nothing speaks for it. Asked where chains do as they would on such a target.
     """
@@ -66,6 +67,7 @@ class Monitored(Record):
     regions: Callable[[], dict[str, Any]] | None = None
     searched: Callable[[], bool] | None = None
     symmetries: Callable[[Matrix, bool], Quotient | None] | None = None
+    stop: NDArray[np.int64] | None = None
     improper: Callable[[Matrix], str] | None = None
 
     def present_normals(self) -> RegionNormals | None:

@@ -10,12 +10,13 @@ import copy
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol, Self
 
 from consilience.errors import SamplingError, WorkerLostError
 from consilience.events import CheckFigures, DrawsMade, Event, Listener, Progress, RunEnded, RunStarted
-from consilience.inference.messages import Window, in_order, seconds_spent, without_draws
+from consilience.inference.messages import Stopped, Window, in_order, seconds_spent, without_draws
 from consilience.native.beside import WORKSHOP
 from consilience.run.attempt import Attempt
 from consilience.run.course import Leg, RunCourse
@@ -98,6 +99,7 @@ class Run:
     def again(self, plan: RunPlan, listeners: Iterable[Listener]) -> Self:
         """The same chains, ready to go on under another plan once this run is over."""
         self.engine.again()
+        self._let_searches_end(False)
         self.course.extend(plan)
         other = copy.copy(self)
         other._get_ready(listeners)
@@ -135,6 +137,7 @@ class Run:
         asked.stop()
         if self.engine is not asked:  # whose leg may have come to its end meanwhile
             self.engine.stop()
+        self._let_searches_end()
         self.resume()
 
     def wait(self, timeout: float | None = None) -> RunResult:
@@ -269,6 +272,7 @@ class Run:
         if left <= 0 and not self.engine.stopping:
             self.out_of_time = True
             self.engine.stop()
+            self._let_searches_end()
         return max(0.0, left)
 
     def tell(self, event: Event) -> None:
@@ -312,16 +316,26 @@ class Run:
         leg = self.leg
         course, engine = leg.course, leg.engine
         with engine.working():
-            while (segment := course.next()) is not None:
-                windows = engine.advance(segment, self)
-                if windows is None:
-                    return self._stopped()
-                windows = course.in_copies(in_order(windows), self.seed)
-                began = time.perf_counter()
-                if segment.phase == "tuning":
-                    self.tuning_seconds += seconds_spent(windows)
-                attempt = course.attempt
-                course.take(windows, engine.copies)
+            while True:
+                windows: Mapping[int, Window] = {}
+                attempt, began = course.attempt, time.perf_counter()
+                if not course.due:  # else the run was stopped while it looked at draws
+                    if (segment := course.next()) is None:
+                        break
+                    if (made := engine.advance(segment, self)) is None:
+                        return self._stopped()
+                    windows = course.in_copies(in_order(made), self.seed)
+                    del made
+                    began = time.perf_counter()
+                    if segment.phase == "tuning":
+                        self.tuning_seconds += seconds_spent(windows)
+                    course.take(windows, engine.copies)
+                try:
+                    with self._in_time():
+                        course.judge()
+                except Stopped:
+                    self._tell_of(course, attempt, windows)
+                    return self._stopped(windows)
                 if course.successor is not None:
                     engine.end()
                     self._go_on_as(course.successor)
@@ -336,6 +350,26 @@ class Run:
         assert course.verdict is not None
         return course.verdict
 
+    def _let_searches_end(self, now: bool = True) -> None:
+        """Whether what a check looks for is to end: it may take longer than all draws before."""
+        if (flag := self.monitored.stop) is not None:
+            flag[0] = now
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """While chains wait for a check, nobody else looks at the clock."""
+        left = None if self.monitored.stop is None else self.seconds_left()
+        if left is None:
+            yield
+            return
+        timer = threading.Timer(left + 0.01, self.seconds_left)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
     def _go_on_as(self, leg: Leg) -> None:
         """Have this leg, in other coordinates, take the place of the one that has ended."""
         before, self.leg = self.leg, leg
@@ -344,6 +378,7 @@ class Run:
         leg.course.follow(before.course, before.engine.evaluations)
         if before.engine.stopping:
             leg.engine.stop()
+            self._let_searches_end()
         if self._paused_at is not None:
             leg.engine.pause()
 
@@ -359,6 +394,8 @@ class Run:
                 self.last_check = event
             self.send(event)
         if attempt is not None and course.attempt is attempt and course.successor is None:
+            if not windows:
+                return
             draws, table = stacked(windows, attempt.chains)
             if (place := columns.place("divergence")) is not None:
                 for c, count in zip(attempt.chains, table[:, place].sum(axis=1).tolist(), strict=True):
@@ -368,12 +405,15 @@ class Run:
             self.divergences.clear()
             self.last_check = None
 
-    def _stopped(self) -> Verdict:
-        """The end that was asked for: draws of the segment under way count as far as all chains have them."""
-        self._keep({}, last=True)  # without the segment under way, which a resumed run makes anew
+    def _stopped(self, looked_at: Mapping[int, Window] | None = None) -> Verdict:
+        """The end that was asked for: draws of the segment under way count as far as all chains have them.
+
+        `looked_at`: the last windows, where draws were being judged: a resumed run judges them anew.
+        """
         attempt, engine = self.attempt, self.engine
-        drawn = 0
-        if attempt is not None:
+        drawn = 0 if attempt is None else attempt.count
+        self._keep(looked_at or {}, last=True)  # without the segment under way, which a resumed run makes anew
+        if attempt is not None and looked_at is None:
             parts = self.course.in_copies(engine.cut_short(), self.seed)
             made = min((len(w.draws) for w in parts.values()), default=0)
             if made:
@@ -381,7 +421,7 @@ class Run:
                 chains = [c for c in attempt.chains if c in parts]  # some may have been lost in this segment
                 draws, table = stacked(self.partial, chains)
                 self.send(DrawsMade(attempt.count, draws, name_statistics(table, engine.chains.columns)))
-            drawn = attempt.count + made
+            drawn += made
         if engine.lost and not drawn:
             raise WorkerLostError(engine.lost)
         kept = f"the first {drawn} draws of each chain are kept" if drawn else "no draws had been made"

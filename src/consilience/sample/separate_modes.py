@@ -56,6 +56,7 @@ class SeparateModes:
         self.threads = threads
         self.additions = 0
         self.written = written
+        self.stop = np.zeros(1, np.int64)
         self.quotient: Quotient | None = None
         self._components: RegionNormals | None = None
         self._of_one_copy: SeparateModes | None = None
@@ -89,6 +90,7 @@ class SeparateModes:
             own_units=units,
             begins=begins,
             threads=self.threads,
+            stop=self.stop,
         )
         if self.quotient is None:
             return found
@@ -101,11 +103,11 @@ class SeparateModes:
 
         For chains that were found to disagree, or came to where no region was known.
         """
-        self.additions += 1
         some = draws[:, :: -(-draws.shape[1] // DRAWS_OF_A_CHAIN)]
         spread = some[: -(-MOST_DRAWS // some.shape[1])].reshape(-1, draws.shape[-1])
         known = [region.mode for region in self.found.regions]
         before, self.found = self.found, self._search(np.stack([*known, *spread]))
+        self.additions += 1
         old, new = ([region.mode for region in one.substantial] for one in (before, self.found))
         return len(new) > 1 and (len(old) != len(new) or not np.allclose(old, new, rtol=1e-3, atol=1e-3))
 
@@ -150,6 +152,7 @@ class SeparateModes:
             missed=self.missed,
             normals=self.normals,
             search=self.search_from,
+            stop=self.stop,
             components=self.components,
             regions=self.summary,
             searched=lambda: self.found.complete,
@@ -244,7 +247,7 @@ class SeparateModes:
         )
 
     def _visits(self, draws: Floats) -> Visits:
-        return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads)
+        return visits(self.density, self.found, draws, seed=self.seed, threads=self.threads, stop=self.stop)
 
     @property
     def same(self) -> str:

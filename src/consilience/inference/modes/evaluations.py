@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consilience.inference.density import LogDensity, evaluate, stopped
+from consilience.inference.messages import Stopped
 from consilience.inference.modes.ascent import Ascents, Climber, LinearMap, ascend_rows, new_climber
 from consilience.native.beside import WORKSHOP, Beside
 from consilience.native.mathematics import inf
@@ -119,10 +120,6 @@ def _compiled() -> tuple[Rows, Rows, Rows]:
         library.function(function.name, None, pointer, pointer, integer, integer, integer) for function in functions
     )
     return ascending, evaluating, lowest
-
-
-class Stopped(Exception):
-    """The stop flag was set while a batch ran."""
 
 
 class Evaluations:

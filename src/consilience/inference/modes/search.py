@@ -18,7 +18,7 @@ from consilience.inference.density import LogDensity
 from consilience.inference.modes.ascent import LinearMap, scaled_by, whitened_by
 from consilience.inference.modes.common_block import common_block, widths_at
 from consilience.inference.modes.coverage import PROMISED, poisson_bound, unmet
-from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
+from consilience.inference.modes.evaluations import Evaluations, Floats
 from consilience.inference.modes.prominence import MASSLESS, Linkage
 from consilience.inference.modes.region_mass import DRAWS, Curvature, curvature_at, importance, laplace
 from consilience.inference.modes.regions import ModalRegion, Regions
@@ -90,8 +90,8 @@ def find_regions(
         which may form a lattice in these.
     `begins`: starting points of the first stage besides its own, such as draws, float64[points, dimension].
     `threads`: at least 1.
-    `stop`: int64[1]: once it is not 0, the search ends without a result.
-    Raises SamplingError for arguments of another shape or out of range.
+    `stop`: int64[1]: once it is not 0, the search ends.
+    Raises SamplingError for arguments of another shape or out of range. Raises Stopped where the search was.
     """
     centre = np.array(position, np.float64)
     if centre.shape != (target.dimension,):
@@ -107,10 +107,7 @@ def find_regions(
     if further < 0:
         raise SamplingError(f"`further` needs to be at least 0, got {further}.")
     with Evaluations(target, budget, threads, stop) as evaluations:
-        try:
-            return _Search(evaluations, centre, scales, seed, further, others, own_units, given).run()
-        except Stopped:
-            return Regions((), 0, evaluations.spent, False, "The search for separate regions was stopped.")
+        return _Search(evaluations, centre, scales, seed, further, others, own_units, given).run()
 
 
 class _Search:

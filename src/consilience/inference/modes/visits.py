@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from consilience.errors import SamplingError
 from consilience.inference.density import LogDensity
-from consilience.inference.modes.evaluations import Evaluations, Floats, Stopped
+from consilience.inference.modes.evaluations import Evaluations, Floats
 from consilience.inference.modes.regions import NEGLIGIBLE, ModalRegion, Regions, regions_above
 from consilience.record import Record
 
@@ -73,8 +73,8 @@ def visits(
     `draws`: float64[..., dimension], of all chains.
     `seed`: of the choice of draws, any integer.
     `budget`: greatest number of evaluations.
-    `stop`: int64[1]: once it is not 0, the ascents end, and no region counts as visited.
-    Raises SamplingError for draws of another dimension, or none.
+    `stop`: int64[1]: once it is not 0, the ascents end.
+    Raises SamplingError for draws of another dimension, or none. Raises Stopped where the ascents were.
     """
     points = np.asarray(draws, np.float64)
     if points.ndim < 2 or points.shape[-1] != target.dimension or not points.size:
@@ -90,10 +90,7 @@ def visits(
     chosen += [_nearest(points, found.regions[k]) for k in watched]
     looked_at, places = np.unique(np.concatenate(chosen), return_inverse=True)
     with Evaluations(target, budget, threads, stop) as evaluations:
-        try:
-            landed = regions_above(evaluations, found, points[looked_at])[places]
-        except Stopped:
-            return Visits(np.zeros(count, bool), np.full(count, np.nan), np.nan, evaluations.spent)
+        landed = regions_above(evaluations, found, points[looked_at])[places]
         spent = evaluations.spent
     at_random = landed[: len(chosen[0])]
     visited = np.array([np.sum(at_random == k) >= ENOUGH for k in range(count)])
