@@ -107,7 +107,7 @@ def test_a_picture_in_a_file_asks_for_the_program_that_draws_it(
 ) -> None:
     pytest.importorskip("graphviz")
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(FileNotFoundError, match="needs the program `dot` of Graphviz.* install graphviz.*mermaid"):
+    with pytest.raises(FileNotFoundError, match=r"needs the program `dot` of Graphviz.* install graphviz.*mermaid"):
         pm.model_to_graphviz(schools(), save=str(tmp_path / "schools.png"))
     assert not list(tmp_path.iterdir())
 

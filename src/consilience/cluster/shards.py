@@ -213,9 +213,9 @@ def shards(
     3.0
     """
     adapted(executor)  # refuses what is none
-    found = [source_of(name, given, executor) for name, given in dict(sources).items()]
-    if not found:
+    if not isinstance(sources, Mapping) or not sources:
         raise SamplingError('`shards` needs the sources of rows by the names of data: {"x": "x.npy"}.')
+    found = [source_of(name, given, executor) for name, given in sources.items()]
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1):
         raise SamplingError(f"`rows` must be a whole number of at least 1, got {rows!r}.")
     return Shards(executor, found, None if rows is None else int(rows), None if memory is None else int(memory))
