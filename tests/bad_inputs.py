@@ -21,6 +21,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 import types
@@ -62,11 +63,8 @@ def _xarray() -> Any:
     return xarray
 
 
-_Model: Final = pm.Model  # in whose place an example may have a `Door`
-
-
 def _a_model() -> pm.Model:
-    with _Model() as model:
+    with pm.Model() as model:
         pm.Normal("of_another_model")
     return model
 
@@ -228,12 +226,12 @@ def tried(case: str) -> tuple[str, str]:
     name, parameter, kind = case.split("|")
     module, _, attribute = name.rpartition(".")
     thing = getattr(import_module(module), attribute)
+    value = KINDS[kind]()  # before the callable is behind a `Door`: it may be what makes values of this kind
 
     def call(thing: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         signature = inspect.signature(thing)
         bound = signature.bind_partial(*arguments, **keywords)
         usual = bound.arguments.get(parameter, signature.parameters[parameter].default)
-        value = KINDS[kind]()
         bound.arguments[parameter] = value
         order = [n for n in signature.parameters if n in bound.arguments]
         bound.arguments = {n: bound.arguments[n] for n in order}
@@ -248,7 +246,7 @@ def tried(case: str) -> tuple[str, str]:
         return made.outcome, made.told
     except BaseException as error:
         return "unmade", f"{type(error).__name__}: {error}"
-    return judged(thing, ((), {parameter: KINDS[kind]()}), parameter, kind, None, None)
+    return judged(thing, ((), {parameter: value}), parameter, kind, None, None)
 
 
 def judged(thing: Any, given: Any, parameter: str, kind: str, value: Any, usual: Any) -> tuple[str, str]:
@@ -323,13 +321,15 @@ def _serve() -> None:
 
 
 def outcomes(cases: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Case, outcome and what was told."""
+    """Case, outcome and what was told. Files that calls write are gone with the last one."""
     process: subprocess.Popen[str] | None = None
+    place = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    paths = os.pathsep.join([str(Path(__file__).parent.parent), *map(os.path.abspath, sys.path)])
     for case in cases:
         if process is None:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.bad_inputs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True, cwd=Path(__file__).parent.parent,
+                stderr=subprocess.DEVNULL, text=True, cwd=place.name, env={**os.environ, "PYTHONPATH": paths},
             )  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
@@ -351,6 +351,7 @@ def outcomes(cases: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         yield case, "raw" if in_time else "hang", f"the process ended with {code}" if in_time else "no answer"
     if process is not None:
         process.communicate()
+    place.cleanup()
 
 
 if __name__ == "__main__":

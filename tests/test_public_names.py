@@ -112,3 +112,37 @@ def test_star_import_gives_all_names() -> None:
         "from consilience import *\nanswer = [n for n in dir() if n[0] != '_' and n != 'answer']"
     )
     assert sorted(names) == sorted(pm.__all__)
+
+
+WALK = """
+import types
+import consilience as pm
+from consilience import first_use
+answer = []
+seen = {pm.errors, pm.plots, pm.distributions}  # plots pass arguments on to ArviZ; all layers stand on distributions
+def walk(module, path):
+    seen.add(module)
+    for name in module.__all__:
+        try:
+            found = getattr(module, name)
+        except Exception:
+            continue  # of a package that is not installed
+        if isinstance(found, types.ModuleType):
+            if found not in seen and found.__name__.startswith("consilience."):
+                walk(found, f"{path}.{name}")
+            continue
+        own = vars(found).get("__init__") if isinstance(found, type) and not issubclass(found, Exception) else found
+        if isinstance(own, types.FunctionType) and str(own.__module__).startswith("consilience."):
+            if own.__code__.co_filename != first_use.WRAPPER and own.__code__.co_filename != "<string>":
+                answer.append(f"{path}.{name}")
+walk(pm.distributions.dist_math, "pm.distributions.dist_math")
+for name in pm._MODULES.split():
+    module = getattr(pm, name.partition("=")[0])
+    if isinstance(module, types.ModuleType) and module not in seen:
+        walk(module, f"pm.{name}")
+"""
+
+
+def test_functions_are_guarded_in_whatever_public_module_they_are_asked_for_first() -> None:
+    """Errors of a wrong argument name it, and a docstring is complete, by each path to a function."""
+    assert in_a_fresh_process(WALK) == []

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from consilience.first_use import load_on_use
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -95,3 +97,6 @@ def _parameters(function: Callable[..., Any]) -> int:
     if len(needed) not in (0, 1, 3):
         raise TypeError(f"a function that is tracked takes (approx, loss, i), (i) or nothing; got {function!r}.")
     return 3 if several and not needed else len(needed)
+
+
+load_on_use(__name__, {}, public=True)

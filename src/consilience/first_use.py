@@ -121,7 +121,7 @@ def checked(
     listed = {
         n: a
         for n, a in known
-        if n != "return" and a != "None" and (pattern.fullmatch(a) or (n == "name" and a == "str | None"))
+        if n != "return" and a != "None" and (pattern.fullmatch(a) or (n.endswith("name") and a == "str | None"))
     }
     if not listed:
         return None

@@ -3,20 +3,33 @@ that are picked, zeros, slopes of one sign, triangles that are read. And what it
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
+from consilience import ops
 from consilience.analysis.operations import USUAL, operations
 from consilience.analysis.separability import Link, kept_axes, links
 from consilience.backends.reference import evaluate
 from consilience.elimination.curvature_pattern import pattern_of
+from consilience.errors import ParameterError
 from consilience.ir import Node, Op, TensorType, TupleType, constant, tensor_input, topological
 from consilience.logprob.intervals import ranges
 from consilience.ops import ArgSort, Det, Inverse, Iota, Item, Softmax, Sort, apply
-from consilience.ops.factorisations import Eig, Eigvals, LeastSquares, PivotPermutation, PseudoInverse
+from consilience.ops.axes import aligned
+from consilience.ops.factorisations import (
+    ComplexSchur,
+    Eig,
+    Eigvals,
+    LeastSquares,
+    PivotPermutation,
+    PseudoInverse,
+    Schur,
+)
 from consilience.ops.parameter_check import Asserted, ParameterCheck
 from consilience.ops.reduce import reduce
 from consilience.ops.scalar import TABLE, ScalarFunction
@@ -28,9 +41,10 @@ from tests.backends.test_conformance import CASES, operands
 from tests.backends.test_factorisations import UNIQUE, matrix
 from tests.rows import holds_for_each
 
+OTHERS = [Eig(), Eigvals(), Schur(), ComplexSchur()]
 # Beside the cases of conformance: ops whose results are compared otherwise there.
 MORE: list[tuple[Op, list[Array]]] = [
-    *((op, [matrix((3, 4, 4)) + matrix((3, 4, 4)).mT]) for op in [*(op for op, _ in UNIQUE), Eig(), Eigvals()]),
+    *((op, [matrix((3, 4, 4)) + matrix((3, 4, 4)).mT]) for op in [*(op for op, _ in UNIQUE), *OTHERS]),
     (PivotPermutation(4), [np.array([[0, 2, 2, 3], [3, 1, 2, 3]], "int32")]),
     (PseudoInverse(), [matrix((2, 5, 3)), np.array([1e-9, 0.5])]),
     (LeastSquares(), [matrix((2, 5, 3)), matrix((2, 5, 2)), np.array([1e-9, 0.5])]),
@@ -66,18 +80,33 @@ def results(op: Op, values: Sequence[Array]) -> list[Array]:
     return evaluate(parts, dict(zip(made.inputs, values, strict=True)))
 
 
+def outcome(op: Op, values: Sequence[Array]) -> list[Array] | None:
+    """The results, or None where the op requires what does not hold."""
+    try:
+        return results(op, values)
+    except (AssertionError, ParameterError):
+        return None
+
+
 def check_axes(op: Op, values: Sequence[Array]) -> None:
-    """Positions taken along operands' axes are taken along those of the result that follow them, repeated or not."""
-    kept = kept_axes(node_of(op, values))
-    made = results(op, values) if any(kept) else []
+    """Positions taken along operands' axes are taken along those of the result that follow them, repeated or not.
+
+    What an op refuses it refuses whichever positions are taken: an error is no value of one position.
+    """
+    node = node_of(op, values)
+    kept = kept_axes(node)
+    made = outcome(op, values) if any(kept) else []
+    shape = node.type.items[0].shape if isinstance(node.type, TupleType) else node.static_shape
     for axis in {axis for each in kept for axis in each}:
-        length = made[0].shape[axis]
+        length = int(shape[axis])
         assert all(v.shape[each[axis]] == length for v, each in zip(values, kept, strict=True) if axis in each)
         if not length:
             continue
         places = np.random.default_rng(axis).integers(0, length, length)
         moved = [np.take(v, places, each[axis]) if axis in each else v for v, each in zip(values, kept, strict=True)]
-        for found, wanted in zip(results(op, moved), made, strict=True):
+        found_there = outcome(op, moved)
+        assert (found_there is None) == (made is None)
+        for found, wanted in zip(found_there or (), made or (), strict=True):
             np.testing.assert_allclose(found, np.take(wanted, places, axis), rtol=1e-9, atol=1e-9)
 
 
@@ -169,6 +198,32 @@ def check_triangle(op: Op, values: Sequence[Array]) -> None:
         changed = np.where(other if side == "lower" else other.T, 7.5, values[0])
         for found, wanted in zip(results(op, [changed, *values[1:]]), results(op, values), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("op", [Asserted(""), ParameterCheck("", "", "", 0)])
+def test_a_condition_is_required_as_a_whole(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its axes are mixed with all of the result, though one of each is made of equal positions."""
+
+    def check() -> None:
+        for row in range(4):
+            conditions = np.ones((4, 3), bool)
+            conditions[row, 2] = False
+            given = [matrix((4, 3)), conditions, matrix((4, 3))][: 2 + isinstance(op, ParameterCheck)]
+            assert outcome(op, given) is None
+            check_axes(op, given)
+
+    check()
+    monkeypatch.setattr(type(op), "kept_axes", lambda self, *inputs: aligned(2, inputs))
+    with pytest.raises(AssertionError):
+        check()
+
+
+def test_every_op_that_tells_axes_is_tried() -> None:
+    read = [import_module(m.name) for m in pkgutil.walk_packages(ops.__path__, f"{ops.__name__}.")]
+    kinds = {kind for kind in Op.classes.values() if kind.__module__ in {m.__name__ for m in read}}
+    telling = {kind for kind in kinds if kind.core is not None or kind.kept_axes is not Op.kept_axes}
+    assert len(telling) > 60
+    assert {k.__name__ for k in telling - {*OPS, Item} if not k.__name__.startswith("_")} == set()
 
 
 CHECKS = (check_picks, check_zeros, check_monotone, check_triangle)

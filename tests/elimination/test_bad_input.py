@@ -308,6 +308,17 @@ def test_a_run_moves_the_block_itself_where_its_integral_has_no_digits() -> None
     assert abs(float(result.posterior["noise"].mean()) - Y.std()) < 1.0
 
 
+def test_errors_of_a_run_name_what_is_integrated() -> None:
+    def build() -> None:
+        pm.Normal("y", pm.Flat("x", shape=N + 1)[:-1], pm.HalfNormal("noise"), observed=Y)
+
+    model = built(build)
+    with pytest.raises(pm.errors.InitialPointError, match=r"`x` integrated out: .* proper prior, or `integrate=False`"):
+        pm.sample(model=model, integrate=["x"], **FIXED)
+    with pytest.raises(ModelError, match="`integrate`: the model has no variable `z`; it has x, noise, y"):
+        pm.sample(model=model, integrate=["z"], **FIXED)
+
+
 @pytest.mark.parametrize("family", ["walk", "rates"])
 def test_missing_data_of_a_block_are_drawn_with_it(family: str) -> None:
     """They follow from the block, and nothing depends on them: chains need not move them, nor know their values."""

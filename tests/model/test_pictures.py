@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,6 +100,16 @@ def test_optional_libraries_are_asked_for_by_name(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ImportError, match=f"pip install {library}"):
             function(schools())
+
+
+def test_a_picture_in_a_file_asks_for_the_program_that_draws_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("graphviz")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(FileNotFoundError, match=r"needs the program `dot` of Graphviz.* install graphviz.*mermaid"):
+        pm.model_to_graphviz(schools(), save=str(tmp_path / "schools.png"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_networkx_graph_has_the_same_arrows() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -52,6 +55,25 @@ def test_flat_variables_lie_around_the_position_and_others_follow_them() -> None
     assert named["x"][::3].std() < 1.5 < 6.0 < named["x"][2::3].std()
     narrow = np.exp(named["scale"]) < 10.0
     assert np.abs(named["y"] - named["x"])[narrow].max() < 0.1
+
+
+FLAT_INSIDE = {
+    "walk": lambda flat: pm.GaussianRandomWalk("x", 1.0, init_dist=flat, shape=5),
+    "general walk": lambda flat: pm.RandomWalk("x", innovation_dist=pm.Normal.dist(), init_dist=flat, steps=4),
+    "autoregression": lambda flat: pm.AR("x", rho=[0.5], init_dist=flat, steps=4),
+    "mixture": lambda flat: pm.Mixture("x", w=[0.5, 0.5], comp_dists=[flat, pm.Normal.dist()], shape=5),
+}
+
+
+@pytest.mark.parametrize("build", FLAT_INSIDE.values(), ids=FLAT_INSIDE)
+def test_what_is_made_of_flat_variables_lies_around_the_position_too(build: Callable[[Any], Any]) -> None:
+    with pm.Model() as model:
+        x = build(pm.Flat.dist())
+        pm.Normal("y", x, 1.0, observed=np.zeros(5))
+    drawn, layout = positions(model, 6)
+    assert drawn.shape == (6, layout.dimension)
+    with pytest.raises(pm.ModelError, match=r"`x` cannot be drawn: .* is improper"), model:
+        pm.sample_prior_predictive(5)
 
 
 def test_summed_variables_batches_of_data_and_hard_distributions_are_drawn() -> None:

@@ -181,6 +181,11 @@ def neighbours_without_a_level(rng: np.random.Generator) -> None:
     pm.Poisson("y", pt.exp(pm.Normal("level") + x), observed=rng.poisson(2.0, 30))
 
 
+def a_walk_from_a_flat_beginning(rng: np.random.Generator) -> None:
+    x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Flat.dist(), shape=30)
+    pm.Poisson("y", pt.exp(x), observed=rng.poisson(2.0, 30))
+
+
 def ordinal_data(rng: np.random.Generator) -> None:
     x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=30)
     pm.OrderedLogistic("y", eta=x, cutpoints=np.array([-0.5, 0.5]), observed=rng.integers(0, 3, 30))
@@ -211,7 +216,7 @@ def vectors_partly_missing(rng: np.random.Generator) -> None:
 EDGES: Any = {
     improper_prior: (False, False), observed_nowhere: (False, True), duplicated_rows: (True, True),
     duplicated_columns_with_little_noise: (False, True), neighbours_without_a_level: (True, False),
-    vectors_partly_missing: (True, False),
+    vectors_partly_missing: (True, False), a_walk_from_a_flat_beginning: (True, False),
     ordinal_data: (True, False), zero_inflated_data: (True, False), a_potential_and_a_deterministic: (True, True),
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from consilience.bart.importance import (
     vi_to_kulprit,
 )
 from consilience.distributions.bart import BART, ContinuousSplit, OneHotSplit, SubsetSplit
+from consilience.first_use import load_on_use
 from consilience.inference import BARTStep
 
 __all__ = [
@@ -74,3 +75,6 @@ def PGBART(vars: Any, num_particles: int | None = None, batch: Any = None, **set
     """
     del num_particles, batch
     return BARTStep(vars, **settings)
+
+
+load_on_use(__name__, {}, public=True)

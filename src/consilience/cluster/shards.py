@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from consilience.cluster.executors import adapted
 from consilience.cluster.row_sources import RowSource, SourceList, source_of
 from consilience.cluster.workers import Broadcast, Workers
 from consilience.errors import SamplingError
@@ -196,6 +197,7 @@ def shards(
     memory: Bytes of rows that a thread of a worker keeps at most; others are read again each time. By default half of
         the memory that its machine or its group of processes may use, shared by the processors.
     Returns: For `executor=` of `pm.sample`.
+    Raises TypeError: Where `executor` is none.
     Raises SamplingError: For a source that is none, and in the run for those that can't be opened, have other lengths,
         or rows that the model joins.
     See sample: Takes them as `executor`.
@@ -210,9 +212,10 @@ def shards(
     >>> result.posterior["mu"].mean().round(1).item()
     3.0
     """
-    found = [source_of(name, given, executor) for name, given in dict(sources).items()]
-    if not found:
+    adapted(executor)  # refuses what is none
+    if not isinstance(sources, Mapping) or not sources:
         raise SamplingError('`shards` needs the sources of rows by the names of data: {"x": "x.npy"}.')
+    found = [source_of(name, given, executor) for name, given in sources.items()]
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1):
         raise SamplingError(f"`rows` must be a whole number of at least 1, got {rows!r}.")
     return Shards(executor, found, None if rows is None else int(rows), None if memory is None else int(memory))

@@ -10,6 +10,7 @@ import math
 
 from consilience.distributions import mathematics as fn
 from consilience.errors import ParameterError
+from consilience.first_use import load_on_use
 from consilience.ir import Node, constant
 from consilience.ops.elementwise import TensorLike, apply, as_tensor
 from consilience.ops.parameter_check import Asserted
@@ -122,3 +123,6 @@ def multigammaln(a: TensorLike, p: int) -> Node:
         raise ParameterError(f"the order of `multigammaln` is a whole number >= 1, got {p!r}.")
     terms = [fn.gammaln(apply("sub", a, 0.5 * j)) for j in range(p)]
     return functools.reduce(lambda x, y: x + y, terms) + 0.25 * p * (p - 1) * fn.LOG_PI
+
+
+load_on_use(__name__, {}, public=True)

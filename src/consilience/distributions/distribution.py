@@ -439,10 +439,10 @@ class Distribution(metaclass=DistributionType):
         """
         return spread(result, broadcast([result.static_shape, shape], self.title))
 
-    @classmethod
-    def can_draw(cls) -> bool:
-        """Whether the declaration says how to draw."""
-        return cls.draw is not Distribution.draw
+    def can_draw(self) -> bool:
+        """Whether the declaration says how to draw, and those of its components do."""
+        inner = (distribution_of(node) for group in self.components for node in group)
+        return type(self).draw is not Distribution.draw and all(own.can_draw() for own in inner)
 
     def has(self, formula: str) -> bool:
         """Whether the declaration says how to compute a formula."""

@@ -17,6 +17,7 @@ import consilience.tensor as pt
 from consilience.distributions import Normal
 from consilience.distributions.random_variable import RandomVariable
 from consilience.errors import ModelError, ParameterError, ShapeError, warn
+from consilience.first_use import load_on_use
 from consilience.gp.covariance import points, positive
 from consilience.gp.mean import MeanFunction
 from consilience.gp.process import GaussianProcess
@@ -431,3 +432,6 @@ def approx_hsgp_hyperparams(
     wide, many = factors[kind]
     c = max(wide * high / half, 1.2)
     return int(many * c / (low / half)), c
+
+
+load_on_use(__name__, {}, public=True)

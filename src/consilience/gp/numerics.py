@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 import consilience.tensor as pt
 from consilience.errors import ParameterError, ShapeError, warn
+from consilience.first_use import load_on_use
 from consilience.ir import Node
 from consilience.tensor import TensorLike
 
@@ -101,3 +102,5 @@ def plot_gp_dist(
 
 
 __all__ = ["JITTER_DEFAULT", "kmeans_inducing_points", "plot_gp_dist", "stabilize"]
+
+load_on_use(__name__, {}, public=True)

@@ -152,7 +152,7 @@ class _Extension:
                 f"correlated, so values for new labels are no draws of their own beside the known ones. Keep the "
                 f"labels of `{dim}`, or give it elements that are independent given their parameters."
             )
-        if not op.distribution.can_draw():
+        if not op.bind(inputs).can_draw():
             raise ModelError(f"`{name}` cannot be drawn for new labels: {op!r} is improper or has no random generator.")
         made = Node(replace(op, shape=shape), *inputs)
         self._check_places(made, node)

@@ -303,9 +303,9 @@ class _Beyond:
         """An independent variable for the whole time."""
         op = self._longer(node.op)
         assert isinstance(op, RandomVariable)
-        if not op.distribution.can_draw():
-            raise ModelError(f"`{name}` cannot be drawn for later times: {op!r} has no random generator.")
         bound = op.bind(inputs)
+        if not bound.can_draw():
+            raise ModelError(f"`{name}` cannot be drawn for later times: {op!r} has no random generator.")
         shape = list(self._known(op.shape))
         if axis is not None:
             shape[axis] = self.horizon.past + self.horizon.periods

@@ -250,6 +250,9 @@ def graphviz(
         ) from None
     made = library.Source(dot(graph, figsize, dpi, attributes))
     if save is not None:
+        from consilience.backends.printing.files import program_dot  # few models are drawn
+
+        program_dot("`save`: a picture in a file", "`pm.model_to_mermaid` needs nothing")
         stem, _, suffix = save.rpartition(".")
         made.render(filename=stem or save, format=suffix if stem else "png", cleanup=True)
     return made

@@ -33,6 +33,7 @@ def model_to_graphviz(
     include_dim_lengths: Whether plates tell the lengths of dims.
     Returns: A `graphviz.Source`, which notebooks draw.
     Raises ImportError: If the Python package graphviz is not installed.
+    Raises OSError: With `save`, if the program `dot` of Graphviz is not installed.
     Raises ValueError: If `formatting` has another value.
     See model_to_mermaid: For pages of Markdown.
     See model_to_networkx: As a graph to compute with.

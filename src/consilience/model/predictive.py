@@ -323,7 +323,7 @@ def redrawn(model: ModelVariables, names: Sequence[str], given: Sequence[str]) -
     stop = {model.named[n] for n in given}
     reached = set(topological([model.named[n] for n in names], stop=stop.__contains__)) - stop
     for node in reached:
-        if isinstance(node.op, RandomVariable) and not node.op.distribution.can_draw():
+        if isinstance(node.op, RandomVariable) and not distribution_of(node).can_draw():
             raise ModelError(
                 f"`{node.name or 'a variable without a name'}` cannot be drawn: {node.op!r} is improper "
                 "or has no random generator. Leave out with `var_names` what depends on it, or give it a "

@@ -298,6 +298,12 @@ def no_start(density: ModelDensity, position: Floats) -> InitialPointError:
         _, gradient = density(position)
         bad = [density.layout.coordinate(int(i)) for i in np.flatnonzero(~np.isfinite(gradient))[:5]]
         found = [f"  every term is finite, but the gradient is not, along {', '.join(bad) or 'some coordinate'}"]
+    if density.integrated:
+        listed = ", ".join(f"`{name}`" for name in density.integrated)
+        found.append(
+            f"  {listed} integrated out: an integral is finite only where priors and data together leave no element "
+            "open; give a proper prior, or `integrate=False`"
+        )
     return InitialPointError(
         "no starting point with a finite log density was found. At the one without noise:\n"
         + "\n".join(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from consilience.errors import SamplingError, SupportError
+from consilience.errors import ModelError, SamplingError, SupportError
 from consilience.model.blocks import values_of
 from consilience.model.conditioning import names_in
 from consilience.model.model import Model
@@ -63,7 +63,10 @@ def _integrated(model: Model, staying: Sequence[str], summed: tuple[str, ...], i
 
     if integrate is True:
         return integrable(model, staying, summed)
-    names = names_in(model, integrate)
+    try:
+        names = names_in(model, integrate)
+    except KeyError as error:
+        raise ModelError(f"`integrate`: {error.args[0]}") from error
     for name in names:
         if name in staying:
             raise SamplingError(f"`{name}` is given to a step method and named by `integrate`; leave out one of both.")

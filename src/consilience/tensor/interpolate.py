@@ -6,7 +6,7 @@ Points in; functions of tensors out, with derivatives with respect to places and
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consilience.errors import ShapeError
 from consilience.first_use import load_on_use
@@ -21,7 +21,9 @@ from consilience.ops.order import argsort, searchsorted
 from consilience.ops.shape import broadcast_to, concatenate, expand_dims, length_of, stack
 from consilience.tensor.keywords import published
 from consilience.tensor.matrix_equations import solve_banded
-from consilience.tensor.piecewise_linear import interp as interp
+
+if TYPE_CHECKING:
+    from consilience.tensor.piecewise_linear import interp as interp  # of the table below
 
 _METHODS = ("linear", "nearest", "first", "last", "mean")
 _ENDS = ("not-a-knot", "natural", "clamped")

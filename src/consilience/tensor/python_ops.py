@@ -390,8 +390,7 @@ def grad_not_implemented(op: Any, x_pos: int, x: Any, comment: str = "") -> Unde
     >>> type(grad_not_implemented(None, 0, pt.dscalar("x"), "nobody has needed it")).__name__
     'Undefined'
     """
-    operator.index(x_pos)
-    return Undefined(f"is not implemented{': ' * bool(comment)}{comment.removesuffix('.')}")
+    return _undefined("is not implemented", x_pos, x, comment)
 
 
 def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
@@ -408,7 +407,13 @@ def grad_undefined(op: Any, x_pos: int, x: Any, comment: str = "") -> Undefined:
     >>> type(grad_undefined(None, 0, pt.dscalar("x"), "a step")).__name__
     'Undefined'
     """
-    return Undefined(f"does not exist{': ' * bool(comment)}{comment.removesuffix('.')}")
+    return _undefined("does not exist", x_pos, x, comment)
+
+
+def _undefined(what: str, x_pos: int, x: Any, comment: str) -> Undefined:
+    operator.index(x_pos)
+    as_tensor(x)
+    return Undefined(f"{what}{': ' * bool(comment)}{comment.removesuffix('.')}")
 
 
 class DisconnectedType:

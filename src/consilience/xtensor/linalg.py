@@ -10,6 +10,7 @@ from typing import Any
 
 from consilience import tensor as pt
 from consilience.errors import ShapeError
+from consilience.first_use import load_on_use
 from consilience.xtensor.named import Dims, Named, arranged, checked_dims, common_lengths, of_lengths, union
 from consilience.xtensor.variable import XTensorVariable, as_xtensor
 
@@ -83,3 +84,6 @@ def _two(x: Named, dims: Sequence[str]) -> Dims:
     if isinstance(dims, str) or len(tuple(dims)) != 2:
         raise ShapeError(f"matrices have two dims, got {dims!r}.")
     return x.chosen(dims)
+
+
+load_on_use(__name__, {}, public=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from consilience.errors import ShapeError
+from consilience.first_use import load_on_use
 from consilience.ir import Node
 from consilience.ir.side_tables import describe
 from consilience.ops.elementwise import as_tensor
@@ -16,8 +17,6 @@ from consilience.ops.shape import expand_dims, moveaxis
 from consilience.transforms.vectorize import vectorize_graph as _vectorized
 from consilience.xtensor.named import Named
 from consilience.xtensor.variable import XTensorVariable, as_xtensor
-
-__all__ = ["vectorize_graph"]
 
 
 def vectorize_graph(outputs: Any, replace: Mapping[Any, Any], *, new_tensor_dims: Sequence[str] = ()) -> Any:
@@ -62,3 +61,6 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any], *, new_tensor_dims
         else:
             results.append(node)
     return results if isinstance(outputs, list | tuple) else results[0]
+
+
+load_on_use(__name__, {}, public=True)

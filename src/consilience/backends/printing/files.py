@@ -127,15 +127,21 @@ def pydotprint(fct: GraphLike, outfile: str | Path | None = None, format: str = 
         return text
     if kind not in DRAWN:
         raise ValueError(f"the format must be one of html, mmd, dot, {', '.join(DRAWN)}, got {kind!r}.")
-    program = which("dot")
-    if program is None:
-        raise FileNotFoundError(
-            f"a picture as {kind} needs the program `dot` of Graphviz, which is not on the path; install Graphviz, or "
-            "write .html, .mmd or .dot, which need nothing."
-        )
+    program = program_dot(f"a picture as {kind}", "write .html, .mmd or .dot, which need nothing")
     done = subprocess.run(
         [program, f"-T{kind}", "-o", str(path)], input=text, text=True, capture_output=True, check=False
     )
     if done.returncode:
         raise GraphError(f"Graphviz could not draw the graph: {done.stderr.strip()}")
     return text
+
+
+def program_dot(what: str, instead: str) -> str:
+    """The path of Graphviz's program, which draws files; FileNotFoundError where it is not installed."""
+    program = which("dot")
+    if program is None:
+        raise FileNotFoundError(
+            f"{what} needs the program `dot` of Graphviz, which is not on the path; install Graphviz "
+            f"(`apt install graphviz`, `brew install graphviz`, `conda install graphviz`), or {instead}."
+        )
+    return program

@@ -62,7 +62,10 @@ class StudyFile:
     def _lines(self) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        whole = self.path.read_bytes()
+        try:
+            whole = self.path.read_bytes()
+        except OSError as error:
+            raise failure(self.path, error, "a study is kept in a file") from error
         kept = whole[: whole.rfind(b"\n") + 1]
         if kept != whole:
             os.truncate(self.path, len(kept))
