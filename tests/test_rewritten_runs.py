@@ -247,6 +247,20 @@ def test_what_happens_to_a_run_changes_nothing_of_it(case: Case, feature: Callab
     feature(case)
 
 
+def test_copies_are_told_by_the_names_of_the_model() -> None:
+    """Coordinates that were taken have names of their own, which nobody wrote."""
+    rng = np.random.default_rng(0)
+    rates = np.exp(rng.normal(size=6)[:, None] * np.cumsum(0.3 * rng.normal(size=60)))
+    with pm.Model():
+        loadings, s = pm.Normal("loadings", shape=6), pm.HalfNormal("s")
+        x = pm.GaussianRandomWalk("x", sigma=s, init_dist=pm.Normal.dist(), shape=60)
+        pm.Poisson("y", pt.exp(loadings[:, None] * x), observed=rng.poisson(rates))
+        found = pm.sample(random_seed=3, progressbar=False)
+    assert {"block", "symmetries"} <= {*json.loads(found.posterior.attrs["restarts"])}
+    assert "with opposite signs of `loadings` and `x`;" in found.advice
+    assert "_raw" not in found.advice
+
+
 @pytest.mark.slow
 def test_runs_on_other_processes_are_the_same(case: Case) -> None:
     executor: Executor
