@@ -225,3 +225,14 @@ def test_the_page_of_step_methods_runs_as_it_is(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out.splitlines() == [
         'converged ["step"] int64', "converged", "['acceptance_rate', 'scale']", "True",
     ]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [pm.NUTS, pm.HamiltonianMC])
+def test_all_step_methods_may_diverge_in_every_transition(kind: Any) -> None:
+    """There is room for the divergences of each: one more would lie in memory of others."""
+    with pm.Model():
+        x, y = pm.Normal("x", 0.0, 1e-4, shape=3), pm.Normal("y", 0.0, 1e-3, shape=40)
+        steps = [kind([x], initial_step=100.0), kind([y], initial_step=100.0)]
+        found = pm.sample(40, tune=1, chains=2, step=steps, random_seed=1, progressbar=False)
+    assert [int(found.sample_stats[f"{name}_diverging"].sum()) for name in "xy"] == [80, 80]

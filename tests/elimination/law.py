@@ -459,7 +459,10 @@ def coordinates_of(program: Program, model: pm.Model) -> list[tuple[str, ChainCo
         own = model_density(model)
         draws = own.expand(rng.normal(0.0, 0.3, (12, own.dimension)), False)
         for diagonal in (False, True):
-            chosen = suited(model, draws, diagonal)
+            try:
+                chosen = suited(model, draws, diagonal)
+            except ModelError:  # as of draws without finite curvatures
+                continue
             if chosen is not None:
                 chosen = correlated(model, chosen, draws) if diagonal else chosen
                 title = f"sparse, {chosen['kind']}" if chosen["sparse"] else str(chosen["kind"])

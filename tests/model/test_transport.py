@@ -334,7 +334,8 @@ def test_data_and_scales_of_which_the_diagonal_tells_nothing() -> None:
         x = pm.Normal("x", shape=30)
         path = pm.scan(lambda v, before: 0.5 * before + v, sequences=[x], outputs_info=[pt.constant(0.0)])[0]
         pm.Normal("y", pm.HalfNormal("s") * path, 1.0, observed=np.zeros(30))
-    assert suited(loop, prior_draws(loop), diagonal=True) is None
+    with pytest.raises(ModelError, match="the diagonal of the precision of the block is not known"):
+        suited(loop, prior_draws(loop), diagonal=True)
     with pm.Model() as walk:
         x = pm.GaussianRandomWalk("x", sigma=pm.HalfNormal("s"), init_dist=pm.Normal.dist(), shape=50)
         pm.Normal("y", x, 1.0, observed=np.zeros(50))
@@ -352,7 +353,8 @@ def test_draws_without_finite_slopes_are_no_reference() -> None:
     model = built(hilbert_space)
     draws = prior_draws(model)
     draws["noise"][3] = 0.0
-    assert suited(model, draws, diagonal=True) is None
+    with pytest.raises(ModelError, match="draws have no finite"):
+        suited(model, draws, diagonal=True)
 
 
 def test_what_is_a_block() -> None:

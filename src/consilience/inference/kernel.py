@@ -455,7 +455,7 @@ class MarkovChain:
 
     def write_to(self, rows: Rows) -> None:
         """From now on transitions are written to these rows, from the first one on."""
-        self.walk.trace = new_trace(rows)
+        self.walk.trace = new_trace(rows, len(self.parts))
         release(self.walk)  # the rows of windows past
 
     def advance(self, count: int) -> int:

@@ -24,8 +24,8 @@ class Trace:
     `with_gradients`: whether gradients are stored as well.
     `gradients`: f64[rows, dimension].
     `divergences`: divergences so far.
-    `divergence_rows`: their transitions, i64[rows].
-    `divergence_from`, `divergence_to`: where the diverging leapfrog steps began and ended, f64[rows, dimension].
+    `divergence_rows`: their transitions, i64[room].
+    `divergence_from`, `divergence_to`: where the diverging leapfrog steps began and ended, f64[room, dimension].
     """
 
     rows: i64
@@ -41,9 +41,10 @@ class Trace:
     divergence_to: Array[f64]
 
 
-def new_trace(rows: Rows) -> Trace:
-    """A trace on this memory, with room for a divergence in each of its rows."""
+def new_trace(rows: Rows, kernels: int = 1) -> Trace:
+    """A trace on this memory, with room for a divergence of each of so many kernels in each of its rows."""
     transitions, dimension = rows.draws.shape
+    room = transitions * kernels
     return Trace(
         rows=transitions,
         filled=0,
@@ -54,9 +55,9 @@ def new_trace(rows: Rows) -> Trace:
         gradients=np.empty(1) if rows.gradients is None else rows.gradients.reshape(-1),
         divergences=0,
         # the system hands out memory when it is written to, so room that is not used costs nothing
-        divergence_rows=np.empty(transitions, np.int64),
-        divergence_from=np.empty(transitions * dimension),
-        divergence_to=np.empty(transitions * dimension),
+        divergence_rows=np.empty(room, np.int64),
+        divergence_from=np.empty(room * dimension),
+        divergence_to=np.empty(room * dimension),
     )
 
 

@@ -42,7 +42,7 @@ from consilience.elimination.nearly_normal import (
     root_of_covariance,
     terms_by_form,
 )
-from consilience.errors import ConsilienceError, ModelError
+from consilience.errors import ModelError
 from consilience.ir import Node, constant, substitute, topological
 from consilience.ir.side_tables import without_sources
 from consilience.lower.specialise import specialise
@@ -363,18 +363,15 @@ def _approximated(model: Model, chosen: Transported) -> tuple[_BlockTerms, Norma
 
 
 def operations(model: Model) -> float:
-    """Of a log density with its gradient, estimated, those of loops included; infinite where it has none.
+    """Of a log density with its gradient, estimated, those of loops included.
 
     A gradient takes other multiples of its density where matrices are factored than where they are multiplied.
     """
-    try:
-        with without_sources():
-            terms = terms_of(model)
-            (value,) = before_slopes(simplify([total(terms.all)]), terms.values)
-            outputs = simplify([value, *gradient(value, terms.values)])
-            static, _ = specialise(outputs, slot_values(model)[3])
-    except ConsilienceError:
-        return math.inf
+    with without_sources():
+        terms = terms_of(model)
+        (value,) = before_slopes(simplify([total(terms.all)]), terms.values)
+        outputs = simplify([value, *gradient(value, terms.values)])
+        static, _ = specialise(outputs, slot_values(model)[3])
     return arithmetic(static, loops=True)
 
 
@@ -383,17 +380,15 @@ def suited(model: Model, draws: Mapping[str, Any], diagonal: bool = False) -> Tr
 
     diagonal: Whether the diagonal of the precision is to stand for a factor.
     Returns: What `referred` does, and the form of the factor, by the names of its fields.
+    Raises ModelError: As `referred` does, and where the approximation of the block is no proper normal distribution.
     """
     names = transportable(model, diagonal)
     if not names:
         return None
     model = _with_known_data(model)
-    try:
-        chosen = referred(model, names, draws, diagonal)
-        with without_sources():
-            _, own = _approximated(model, chosen)
-    except ConsilienceError:
-        return None
+    chosen = referred(model, names, draws, diagonal)
+    with without_sources():
+        _, own = _approximated(model, chosen)
     size = sum(size_of(model.named[name]) for name in names)
     form = {"kind": own.form.kind, "sparse": own.form.sparse, "sums": own.form.sums}
     return {**chosen, **form} if own.joined >= TOGETHER or size >= ALONE else None

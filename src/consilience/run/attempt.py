@@ -434,7 +434,9 @@ class Attempt:
         """Its state but the windows, as numbers and arrays."""
         seen = None if self.revisited is None else [list(self.revisited[0]), self.revisited[1]]
         needs = [as_plain(need) for need in self.needs]
-        return {**saved(self, self.SAVED), "nearness": self.monitor.nearness, "revisited": seen, "needs": needs}
+        figures = None if self.figures is None else as_plain(self.figures)
+        more = {"nearness": self.monitor.nearness, "revisited": seen, "needs": needs, "figures": figures}
+        return {**saved(self, self.SAVED), **more}
 
     @classmethod
     def load(cls, state: Mapping[str, Any], course: RunCourse, windows: Sequence[Mapping[int, Window]]) -> Attempt:
@@ -443,6 +445,8 @@ class Attempt:
         made = cls(course, state["chains"], None if seen is None else (seen[0], seen[1]))
         put_back(made, cls.SAVED, state)
         made.needs = [forecast.Need(**need) for need in state["needs"]]
+        if (figures := state["figures"]) is not None:
+            made.figures = CheckFigures(**{**figures, "nearest": tuple(map(tuple, figures["nearest"]))})
         begun = 0
         for some in windows:  # as they arrived
             made.windows.append(made._kept(some, begun))

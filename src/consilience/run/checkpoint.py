@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 
 from consilience.errors import ConsilienceError, StorageError
-from consilience.events import Status
+from consilience.events import CheckFigures, Status
 from consilience.inference.messages import Divergences, JointWindows, Window, without_draws
 from consilience.native import blas, target
 from consilience.output.storage import files, state_file
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 INTERVAL: Final = 30.0  # seconds between two writings at most
 SHARE: Final = 0.02  # of the time, that writing may take where it is fast
 MOST_SHOWN: Final = 1000  # characters of a value that differs
+FIGURES: Final = as_plain(CheckFigures(0, 0.0, "", 0.0, "", 0.0, 0.0, 0, True, nearest=(("", 0.0, 0.0),)))
 KEPT: Final = (
     "draws",
     "statistics",
@@ -218,7 +219,7 @@ def _check(identity: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     verdict = state.get("verdict")
     if verdict is not None and (
         not isinstance(verdict, list)
-        or [type(word) for word in verdict] != [str] * 3
+        or [type(part) for part in verdict] != [str, str, str, bool]
         or verdict[0] not in get_args(Status)
     ):
         raise ValueError(f"the verdict {quoted(verdict)} is none")
@@ -267,7 +268,7 @@ def _state(course: RunCourse, engine: Engine) -> dict[str, Any]:
     return {
         "controller": course.save(),
         "workers": engine.save(course.living),
-        "verdict": None if verdict is None else [verdict.status, verdict.reason, verdict.worst],
+        "verdict": None if verdict is None else [verdict.status, verdict.reason, verdict.worst, verdict.divergences],
     }
 
 
@@ -303,12 +304,13 @@ def _check_parts(state: Mapping[str, Any], course: RunCourse, engine: Engine) ->
     controller, fresh = state["controller"], course.save()
     alike(controller, {**fresh, "tuner": None}, "the course")
     if controller["sampling"] is not None:
-        alike(controller["sampling"], Attempt(course, course.living).save(), "the sampling")
+        alike(controller["sampling"], {**Attempt(course, course.living).save(), "figures": FIGURES}, "the sampling")
     for name in ("living", "copies", "strays"):
         if not set(controller[name]) <= set(range(course.chains.count)):
             raise ValueError(f"{name} are {quoted(controller[name])}")
-    if not all(isinstance(reason, str) for reason in controller["restarts"]):
-        raise TypeError(f"restarts are {quoted(controller['restarts'])}")
+    for name in ("restarts", "refusals"):
+        if not all(isinstance(reason, str) for reason in controller[name]):
+            raise TypeError(f"{name} are {quoted(controller[name])}")
 
 
 def alike(value: Any, example: Any, where: str) -> None:

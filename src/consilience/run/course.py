@@ -62,6 +62,7 @@ class RunCourse:
         included.
     `spent_before`: evaluations by the tuners of legs in other coordinates that this one follows.
     `restarts`: reasons for which draws became part of tuning.
+    `refusals`: in words, why there were no other coordinates, where draws asked for some.
     `spent`: evaluations and transitions at their price (`forecast.price`), those in other coordinates included.
     `prepared`: of these, those to the first check of every attempt to sample, from where it began to tune.
     `given_up`: evaluations of the log density, by chain, of a leg in other coordinates that this one follows.
@@ -94,6 +95,7 @@ class RunCourse:
         self.successor: Leg | None = None
         self.tuned = 0  # transitions of each chain in the first tuning
         self.restarts: list[Reason] = []
+        self.refusals: list[str] = []
         self.spent = self.since = self.prepared = 0.0  # since: when this attempt began to tune
         self.priced: dict[str, int] = {}  # evaluations that are counted in them, by chain, and of the tuner
         self.improper = ""  # in words, how the target seems to be improper; then few draws are made
@@ -282,6 +284,11 @@ class RunCourse:
         else:
             self.verdict = found
 
+    def note_refusal(self, words: str) -> None:
+        """Keep why there were no other coordinates."""
+        words = words.removesuffix(".")
+        self.refusals += [words] if words not in self.refusals else []
+
     def told(self) -> list[Event]:
         """What is to be told of what was taken in last."""
         news, self._news = self._news, []
@@ -315,7 +322,7 @@ class RunCourse:
         """Go on in other coordinates after another leg, whose chains made so many evaluations."""
         self.spent = self.since = other.spent
         self.prepared = other.prepared
-        self.restarts = list(other.restarts)
+        self.restarts, self.refusals = list(other.restarts), list(other.refusals)
         self.given_up = tuple(map(sum, zip(evaluations, other.given_up, strict=True)))
         self.tuning_evaluations = sum(self.given_up)
         self.spent_before = other.tuner_evaluations
@@ -342,8 +349,8 @@ class RunCourse:
         self.folder = folder
 
     SAVED = (
-        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "spent", "since",
-        "prepared", "priced", "improper", "spent_before",
+        "living", "copies", "strays", "tuning_evaluations", "given_up", "tuned", "restarts", "refusals", "spent",
+        "since", "prepared", "priced", "improper", "spent_before",
     )  # fmt: skip
 
     def save(self) -> dict[str, Any]:

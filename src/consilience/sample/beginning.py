@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -59,14 +59,16 @@ def search_of(
     return DiscreteRegions(density, monitored, seed, threads)
 
 
-def symmetries_of(density: ModelDensity, seed: int) -> Callable[[Floats, bool], Quotient | None]:
+def symmetries_of(
+    density: ModelDensity, seed: int, written: Sequence[str]
+) -> Callable[[Floats, bool], Quotient | None]:
     """What gives the symmetries that draws disagree by, or all; see `copies`."""
 
     @cache
     def copies() -> Copies:
         from consilience.sample.copies import Copies  # few runs ask
 
-        return Copies(density, seed)
+        return Copies(density, seed, written)
 
     return lambda draws, whole: copies()(draws, whole)
 
@@ -114,7 +116,8 @@ class Mover(Record, eq=False):
         Where separate modes are to be looked for, that happens here, and points are moved to them.
         """
         usable, search = threads(self.cores), None
-        monitored = replace(monitored_of(density, plan), symmetries=symmetries_of(density, self.seed))
+        symmetries = symmetries_of(density, self.seed, plan.coordinates.rewritten)
+        monitored = replace(monitored_of(density, plan), symmetries=symmetries)
         if isinstance(self.kernel, NUTS):
             monitored = replace(monitored, improper=properness(density, monitored.names, usable))
         places = np.zeros((points, density.dimension)) if isinstance(points, int) else points

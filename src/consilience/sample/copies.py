@@ -6,7 +6,7 @@ The search itself is in `inference.modes.symmetries`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -19,6 +19,7 @@ from consilience.distributions.random_variable import distribution_of
 from consilience.distributions.transforms import Simplex
 from consilience.inference.modes.symmetries import Axis, Kind, Quotient, Symmetry, find_symmetries
 from consilience.model.log_density import ModelDensity
+from consilience.model.model import Model
 from consilience.run.remedies.jumps import SLOW
 
 Floats = npt.NDArray[np.float64]
@@ -33,10 +34,10 @@ LABELS: Final = (
 
 
 class Copies:
-    """The symmetries of one density, which are looked for once."""
+    """The symmetries of one density, which are looked for once; `written`: names of variables that it rewrites."""
 
-    def __init__(self, density: ModelDensity, seed: int) -> None:
-        self.density, self.seed = density, seed
+    def __init__(self, density: ModelDensity, seed: int, written: Sequence[str] = ()) -> None:
+        self.density, self.seed, self.written = density, seed, written
         self._around: Floats | None = None
 
     def __call__(self, draws: Floats, whole: bool = False) -> Quotient | None:
@@ -62,7 +63,7 @@ class Copies:
         """All of them, by points around the draws that were seen first."""
         assert self._around is not None
         with np.errstate(all="ignore"):
-            return find_symmetries(self._logp, list(axes_of(self.density)), self._around, self.seed)
+            return find_symmetries(self._logp, list(axes_of(self.density, self.written)), self._around, self.seed)
 
     def _logp(self, point: Floats) -> float:
         try:
@@ -78,12 +79,16 @@ def _sizes(draws: Floats) -> Floats:
     return np.nan_to_num(monitor.measure().ess_bulk)
 
 
-def axes_of(density: ModelDensity) -> Iterator[Axis]:
-    """All axes of the variables on the unconstrained scale, and each variable as a whole."""
+def axes_of(density: ModelDensity, written: Sequence[str] = ()) -> Iterator[Axis]:
+    """All axes of the variables on the unconstrained scale, and each variable as a whole.
+
+    Standard numbers have the name of the variable that is `written` by them.
+    """
+    owners = {f"{name}{ending}": name for name in written for ending in ("_raw", "_init_raw")}
     for stretch in density.layout.stretches:
         if not stretch.variable.continuous or not stretch.size:
             continue
-        name = str(stretch.variable.name)
+        name = owners.get(stretch.variable.name, str(stretch.variable.name))
         places = np.arange(stretch.start, stretch.start + stretch.size).reshape(stretch.shape)
         yield Axis(name, places.reshape(1, -1))
         for axis, length in enumerate(stretch.shape):
@@ -110,9 +115,9 @@ def _group(symmetry: Symmetry) -> str:
     }[symmetry.kind]
 
 
-def advice(quotient: Quotient, density: ModelDensity) -> str:
+def advice(quotient: Quotient, model: Model) -> str:
     """What to write to have one copy."""
-    titles = {v.name: distribution_of(v.node).title for v in density.model.free}
+    titles = {v.name: distribution_of(v.node).title for v in model.free}
     return " ".join(dict.fromkeys(_fixed(s, quotient.reference, titles) for s in quotient.symmetries))
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from consilience.backends import reference
+from consilience.backends import contexts, reference
+from consilience.backends.pickling import duplicate
 from consilience.ir import dimension as dims
 from consilience.ir import topological
 from consilience.ir.leaves import stays
@@ -15,6 +16,30 @@ from consilience.model.model import Model
 from consilience.model.observation import slot_values
 
 Array = npt.NDArray[Any]
+
+
+class ModelAsBegun:
+    """A model with the data of one moment, whatever `set_data` makes of them afterwards; called, it gives it.
+
+    The model itself as long as its data are the same, a copy of it afterwards.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._data = {slot: contexts.DEFAULT.versioned(slot) for slot in model.data_slots()}
+        self._coordinates = model.coordinates.copy()
+        self._copy: Model | None = None
+
+    def __call__(self) -> Model:
+        """The model with these data."""
+        same = self._coordinates.labels() == self.model.coords and all(
+            contexts.DEFAULT.versioned(slot)[1] == version for slot, (_, version) in self._data.items()
+        )
+        if self._copy is None and not same:
+            made, slots, coordinates = duplicate((self.model, list(self._data), self._coordinates))
+            contexts.DEFAULT.set_all(dict(zip(slots, (value for value, _ in self._data.values()), strict=True)))
+            made.coordinates, self._copy = coordinates, made
+        return self.model if self._copy is None else self._copy
 
 
 def constant_data(model: Model) -> dict[str, Array]:

@@ -81,8 +81,7 @@ def findings(run: ModelRun, result: RunResult) -> Iterable[str]:
     if run.was_over and verdict.reason:  # words of a file, which may come from anywhere
         from consilience.output.storage.plain_values import quoted  # few runs are resumed
 
-        reason, advice = quoted(verdict.reason, MOST_SAID), verdict.advice and quoted(verdict.advice, MOST_SAID)
-        verdict = replace(verdict, reason=f"its checkpoint says {reason}", advice=advice)
+        verdict = replace(verdict, reason=f"its checkpoint says {quoted(verdict.reason, MOST_SAID)}")
     said, advice = verdict.reason, verdict.advice
     match verdict.status:
         case "converged":

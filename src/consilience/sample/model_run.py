@@ -42,6 +42,7 @@ from consilience.run.remedies.coordinates import Recoordinated
 from consilience.run.verdicts import Verdict
 from consilience.sample.beginning import Floats, Mover
 from consilience.sample.coordinates import ChainCoordinates, rewritten
+from consilience.sample.data import ModelAsBegun
 from consilience.sample.findings import failures, tell, way_on
 from consilience.sample.plan import ModelPlan
 from consilience.sample.results import tree
@@ -118,7 +119,8 @@ class ModelRun(Run):
         compile_seconds: float,
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        self.model = model
+        self.written = model
+        self._begun = ModelAsBegun(model)
         self.mover = mover
         self.points = points if isinstance(points, int) else len(points)
         self.compile_seconds = compile_seconds
@@ -148,6 +150,7 @@ class ModelRun(Run):
 
         self.keep = checkpoints.resume(path, saved, about, state, self.course, self.engine)
         self.resumed, self.was_over = True, state["verdict"] is not None
+        self.last_check = None if self.attempt is None else self.attempt.figures
 
     @property
     def density(self) -> ModelDensity:
@@ -173,11 +176,16 @@ class ModelRun(Run):
         return self._name if self.keep is None else self.keep.run
 
     @property
+    def model(self) -> Model:
+        """The model as its user wrote it, with the data that the run began with: others may be set meanwhile."""
+        return self._begun()
+
+    @property
     def _moved(self) -> Model:
         """The model that the chains move in."""
-        moved = self.density.model
+        model, moved = self.model, self.density.model
         assert isinstance(moved, Model)
-        return moved
+        return moved if model is self.written else rewritten(model, self.plan.coordinates)
 
     # --- other coordinates --------------------------------------------------------------------------------------
 
@@ -189,10 +197,13 @@ class ModelRun(Run):
         `of`: what may get other coordinates. `length`: evaluations in a transition.
         """
         try:
-            return self.context.run(self._recoordinated, draws, of, length)
+            model = self.model
+            leg = self.context.run(self._recoordinated, draws, of, length)
+            return leg if self.model is model else self.context.run(self._recoordinated, draws, of, length)
         except ConsilienceError as error:  # the run goes on as it was, and says so at its end
             note = f"hierarchies and fields stay in the model's own coordinates: {error}"
             self.notes += [note] if note not in self.notes else []
+            self.course.note_refusal(note)
             return None
 
     def _recoordinated(self, draws: Floats, of: Recoordinated, length: float) -> Leg | None:
@@ -255,20 +266,24 @@ class ModelRun(Run):
             return None
         known, values = self._as_moved(positions)
         for diagonal in (False, True):
-            chosen = suited(known, values, diagonal)
-            # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
-            # coordinates were left again after 600,000 gradients (109 s in place of 27).
-            if chosen is None:
-                continue
-            if chosen["sums"]:
-                return None
-            found = replace(now, transported=chosen)
-            times = operations(rewritten(self.model, found)) / (work or operations(known))
-            times *= SPARSE if chosen["sparse"] else 1.0
-            if COMPILATION + spent(times) < saved:
-                if diagonal and spent(times) > DEAR:
-                    found = replace(found, transported=correlated(known, chosen, values))
-                return found
+            try:
+                chosen = suited(known, values, diagonal)
+                # Blocks with a long sum are left alone: intrinsic fields gained nothing on 64 areas, and on 1,921 their
+                # coordinates were left again after 600,000 gradients (109 s in place of 27).
+                if chosen is None:
+                    continue
+                if chosen["sums"]:
+                    return None
+                found = replace(now, transported=chosen)
+                times = operations(rewritten(self.model, found)) / (work or operations(known))
+                times *= SPARSE if chosen["sparse"] else 1.0
+                if COMPILATION + spent(times) < saved:
+                    if diagonal and spent(times) > DEAR:
+                        found = replace(found, transported=correlated(known, chosen, values))
+                    return found
+            except ConsilienceError as error:
+                by = "the diagonal of its precision" if diagonal else "a factor of its precision"
+                self.course.note_refusal(f"no block was given coordinates that follow the others by {by}: {error}")
         return None
 
     def _as_moved(self, positions: Floats) -> tuple[Model, dict[str, Floats]]:
@@ -432,7 +447,7 @@ class ModelRun(Run):
             from consilience.sample.summing import advised  # few models need it
 
             found = replace(found, verdict=advised(self.model, found.verdict, self.density.model))
-        if (found.verdict.status in TROUBLED or self.course.quotient is not None) and not self.was_over:
+        if found.verdict.status in TROUBLED or self.course.quotient is not None:
             from consilience.sample.causes import explained  # few runs need it
 
             found = explained(self, found)
@@ -440,7 +455,7 @@ class ModelRun(Run):
         if any(v.has_trees for v in self.model.free):
             from consilience.sample.bart import remember_fit  # few models have trees
 
-            remember_fit(self.model, result)
+            remember_fit(self.written, result)
         if "log_likelihood" in self.plan.extras:
             from consilience.sample.derived import compute_log_likelihood
 

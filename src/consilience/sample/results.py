@@ -329,7 +329,7 @@ def attributes(run: ModelRun, result: RunResult, expand_seconds: float) -> dict[
         "heavy_tails": json.dumps(list(run.plan.coordinates.heavy or ())),
         "transported": json.dumps(run.plan.coordinates.kinds_of_factors),
         "diverged_before": json.dumps(_diverged_before(result)),
-        "notes": json.dumps([*_without_data(run), *result.notes, *result.moves]),
+        "notes": json.dumps([*_without_data(run), *result.notes, *result.moves, *run.course.refusals]),
         "regions": json.dumps(_regions(run)),
         "warmup_windows": json.dumps([as_plain(w) for w in result.windows]),
         "last_check": json.dumps(None if result.check is None else as_plain(result.check)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from consilience.errors import SamplingError, StorageError
+from consilience.errors import ConsilienceError, SamplingError, StorageError
 from consilience.model.model import Model, modelcontext
 from consilience.output.storage.plain_values import quoted
 from consilience.record import replace
@@ -71,7 +71,14 @@ def resume(
     with checkpoints.understood(path):
         plan = _with_store(plan_from(saved["options"], about), store, path)
         kernel = None if "lock_step" in saved else kernel_from(saved["kernel"])
-        moved = rewritten(owner, plan.coordinates)
+        try:
+            moved = rewritten(owner, plan.coordinates)
+        except ConsilienceError as error:  # data of other lengths
+            raise SamplingError(
+                f"the run in {str(path)!r} cannot be resumed with this model: the coordinates of its chains do not fit "
+                f"({error}). Define the model and its data as they were, or sample anew with "
+                "`pm.Save(overwrite=True)`."
+            ) from error
     density, compile_seconds = compiled(moved)
     if executor is not None:
         from consilience.sample.sharded import divided  # few runs need it

@@ -50,7 +50,7 @@ def explained(run: ModelRun, result: RunResult) -> RunResult:
         return result
     quotient = run.course.quotient
     if quotient is not None and verdict.status == "converged":
-        words = f"{said(quotient)}; each draw lies in one of them at random. {advice(quotient, run.density)}"
+        words = f"{said(quotient)}; each draw lies in one of them at random. {advice(quotient, run.model)}"
         words = words[0].upper() + words[1:]
         return replace(result, verdict=replace(verdict, advice=words))
     cause = cause_of(run, result)

@@ -70,7 +70,7 @@ def copies(evidence: Symptoms) -> Cause | None:
         kinds[quotient.symmetries[0].kind],
         tuple(dict.fromkeys(name for s in quotient.symmetries for name in s.names)),
         "" if (words := said(quotient)) in evidence.verdict.reason else words,
-        advice(quotient, evidence.density),
+        advice(quotient, evidence.run.model),
     )
 
 
