@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
 TROUBLED: Final = (*FAILED, "converged_with_divergences")
-# A block in coordinates of its own: evaluations of a chain in these, and seconds until they are compiled; transitions
-# that a chain would have yet to make otherwise; and how many times as many as there are, where draws have failed.
+# A block in coordinates of its own: evaluations of a chain in these; seconds until they are found and compiled (.3 to
+# .8 measured); transitions a chain would have yet to make otherwise; how many times as many where draws have failed.
 EVALUATIONS: Final = 6000
-COMPILATION: Final = 1.5
+COMPILATION: Final = 1.0
 DEAR: Final = 5.0  # seconds in these coordinates, from which on correlations beside a diagonal are worth it
 TRANSITIONS: Final = 600
 FURTHER: Final = 40
