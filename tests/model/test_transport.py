@@ -437,6 +437,32 @@ def test_runs_that_fail_go_on_with_the_block_in_its_own_coordinates() -> None:
         assert abs(draws.mean() - (posterior * own).sum()) < 5 * mcse_mean(draws)
 
 
+def answers() -> pm.Model:
+    """Of 100 persons to 12 questions: abilities and difficulties make up a block, not how far slopes differ."""
+    rng = np.random.default_rng(3)
+    ability, slope, difficulty = rng.normal(size=100), np.exp(0.3 * rng.normal(size=12)), rng.normal(size=12)
+    persons, questions = np.repeat(np.arange(100), 12), np.tile(np.arange(12), 100)
+    chance = 1.0 / (1.0 + np.exp(-slope[questions] * (ability[persons] - difficulty[questions])))
+    with pm.Model() as model:
+        person, question = pm.Data("person", persons), pm.Data("question", questions)
+        theta = pm.Normal("theta", 0, 1, shape=100)
+        a = pm.LogNormal("a", pm.Normal("mu_a", 0, 1), pm.HalfNormal("sigma_a", 0.5), shape=12)
+        b = pm.Normal("b", pm.Normal("mu_b", 0, 1), pm.HalfNormal("sigma_b", 1), shape=12)
+        logit = a[question] * (theta[person] - b[question])
+        pm.Bernoulli("y", logit_p=logit, observed=(rng.random(1200) < chance).astype(int))
+    return model
+
+
+def test_a_hierarchy_outside_of_the_block_goes_first() -> None:
+    """A factor costs four gradients and leaves the neck of the scale where it is: the run failed again in it."""
+    model = answers()
+    assert transportable(model) == ("theta", "mu_b", "b")
+    found = pm.sample(model=model, random_seed=1, progressbar=False)
+    assert found.status == "converged"
+    assert json.loads(found.posterior.attrs["restarts"])[0] == "coordinates"
+    assert json.loads(found.posterior.attrs["transported"]) == {}
+
+
 def map_of_places() -> pm.Model:
     """A process over a plane of 100 functions, of which 60 places with normal noise tell."""
     rng = np.random.default_rng(3)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 MOST_DRAWS: Final = 2000  # to find other coordinates from
 FAILED: Final = ("not_converged", "chains_disagree")
 TROUBLED: Final = (*FAILED, "converged_with_divergences")
-# A block in coordinates of its own: evaluations of a chain in these, and seconds until they are compiled; transitions
-# that a chain would have yet to make otherwise; and how many times as many as there are, where draws have failed.
+# A block in coordinates of its own: evaluations of a chain in these; seconds until they are found and compiled (.3 to
+# .8 measured); transitions a chain would have yet to make otherwise; how many times as many where draws have failed.
 EVALUATIONS: Final = 6000
-COMPILATION: Final = 1.5
+COMPILATION: Final = 1.0
 DEAR: Final = 5.0  # seconds in these coordinates, from which on correlations beside a diagonal are worth it
 TRANSITIONS: Final = 600
 FURTHER: Final = 40
@@ -215,7 +215,12 @@ class ModelRun(Run):
             return None
         flat = draws.reshape(-1, draws.shape[-1])[:: -(-draws.shape[0] * draws.shape[1] // MOST_DRAWS)]
         points = draws[np.linspace(0, len(draws) - 1, self.points).astype(int), -1]
-        if of != "fields" and (block := self._with_block(flat, of, length)):
+        less: dict[str, Floats] = {}
+        if of == "all":
+            known, values = self._in_own_coordinates(flat) if now.transported else self._as_moved(flat)
+            values = {name: a[None] for name, a in values.items()}
+            less = less_centred(known, values) | scale_mixtures.suited(known, values)
+        if of != "fields" and (block := self._with_block(flat, of, length, less)):
             return self._next_leg(replace(self.plan, coordinates=block), points, may_change=True)
         if of == "block":
             return None
@@ -226,9 +231,6 @@ class ModelRun(Run):
                 return None
             centredness, heavy = {}, now.heavy
         else:
-            known, values = self._in_own_coordinates(flat) if now.transported else self._as_moved(flat)
-            values = {name: a[None] for name, a in values.items()}
-            less = less_centred(known, values) | scale_mixtures.suited(known, values)
             fields = suited(known, values)
             centredness = {name: np.asarray(c).tolist() for name, c in less.items() if name not in fields}
             heavy = _heavy(known, values, [*centredness, *fields])
@@ -245,10 +247,13 @@ class ModelRun(Run):
         # Chains that did not come to the neck of a hierarchy begin wide; those of a field are where they should be.
         return self._next_leg(replace(self.plan, coordinates=other), None if centredness else points, may_change=tuning)
 
-    def _with_block(self, positions: Floats, of: Recoordinated, length: float) -> ChainCoordinates | None:
+    def _with_block(
+        self, positions: Floats, of: Recoordinated, length: float, hierarchies: Iterable[str]
+    ) -> ChainCoordinates | None:
         """Coordinates in which those of a block of variables follow the others, where that pays.
 
-        `positions`: draws of all chains. `of`, `length`: as of `in_other_coordinates`.
+        `positions`: draws of all chains. `of`, `length`: as of `in_other_coordinates`. `hierarchies`: by name, which
+        ask to be less centred. A block frees those among its own variables from their scales, but no others.
         """
         from consilience.model.transport import correlated, operations, suited
 
@@ -274,6 +279,8 @@ class ModelRun(Run):
                     continue
                 if chosen["sums"]:
                     return None
+                if not set(chosen["names"]).issuperset(hierarchies):
+                    continue
                 found = replace(now, transported=chosen)
                 times = operations(rewritten(self.model, found)) / (work or operations(known))
                 times *= SPARSE if chosen["sparse"] else 1.0
