@@ -168,7 +168,7 @@ def test_named_variables_are_integrated_and_others_are_not() -> None:
         pm.sample(model=small, integrate=["a", "b", "rate"], **FIXED)
     with pytest.raises(SamplingError, match="`rate` is given to a step method"):
         pm.sample(model=small, integrate="rate", step=pm.Metropolis(vars=["rate"]), **FIXED)
-    with pytest.raises(KeyError):
+    with pytest.raises(ModelError, match="`integrate`: the model has no variable `nothing`; it has a, b, rate, y"):
         pm.sample(model=small, integrate="nothing", **FIXED)
 
 

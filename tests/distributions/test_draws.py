@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import consilience.distributions as pd
+from consilience.distributions.random_variable import distribution_of
 from consilience.errors import GraphError, MissingRuleError
 from consilience.ir import tensor_input
 from consilience.ops.elementwise import apply
@@ -127,8 +128,8 @@ def test_what_cannot_be_drawn_says_so() -> None:
         pd.draw(pd.Normal.dist(0, tensor_input("float64", (), "s")))
     with pytest.raises(ValueError, match="at least 1, got 0"):
         pd.draw(pd.Normal.dist(), 0)
-    assert not pd.Flat.can_draw()
-    assert pd.Normal.can_draw()
+    assert not distribution_of(pd.Flat.dist()).can_draw()
+    assert distribution_of(pd.Normal.dist()).can_draw()
 
 
 @over_all

@@ -434,15 +434,13 @@ class Distribution(metaclass=DistributionType):
             Shape of the batch.
         formula, name : str
             What was computed, and of which variable, for messages.
-        formula, name : str
-            What was computed, and of which variable, for messages.
         """
         return spread(result, broadcast([result.static_shape, shape], self.title))
 
     def can_draw(self) -> bool:
         """Whether the declaration says how to draw, and those of its components do."""
         inner = (distribution_of(node) for group in self.components for node in group)
-        return type(self).draw is not Distribution.draw and all(own.can_draw() for own in inner)
+        return self.declares("draw") and all(own.can_draw() for own in inner)
 
     def has(self, formula: str) -> bool:
         """Whether the declaration says how to compute a formula."""
